@@ -7,7 +7,9 @@
 // straight list of demands with one look at the error at its end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,7 +75,11 @@ class JsonDocument {
   friend class JsonValue;
   explicit JsonDocument(std::string source);
 
+  class Strings;
+  class TreeBuilder;
+
   std::string source_;
+  std::unique_ptr<Strings> strings_;
   std::unique_ptr<JsonValue::Node> root_;
   std::unique_ptr<Error> error_;
 };

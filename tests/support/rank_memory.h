@@ -1,0 +1,44 @@
+// The buffers of one rank in the interpreter: input, output and scratch as rows of int64, cut into
+// chunks by the caller's sizes. In place, input and output are parts of one row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/layout.h"
+#include "ir/sizes.h"
+#include "tests/support/interpreter.h"
+
+namespace tutti::test {
+
+// A value no run produces by accident, in every element that nothing has written yet.
+inline constexpr int64_t kUnwritten = INT64_MIN;
+
+// What rank `rank` contributes to element `elem` of block `block`.
+[[nodiscard]] int64_t contribution(uint32_t rank, uint64_t block, uint64_t elem);
+
+class RankMemory {
+ public:
+  RankMemory(const ir::Schedule& schedule, const ir::Layout& layout, const ir::Sizes& sizes,
+             Rank rank, Aliasing aliasing);
+
+  // The elements of one chunk position. A chunk of `elems` may lie in a larger scratch position.
+  [[nodiscard]] int64_t* at(ir::Buffer buffer, uint32_t index) {
+    return rows_[row_of(buffer)].data() + begin_[static_cast<size_t>(buffer)][index];
+  }
+  [[nodiscard]] uint64_t capacity(ir::Buffer buffer, uint32_t index) const {
+    const auto& begin = begin_[static_cast<size_t>(buffer)];
+    return begin[index + 1] - begin[index];
+  }
+
+ private:
+  [[nodiscard]] size_t row_of(ir::Buffer buffer) const { return row_[static_cast<size_t>(buffer)]; }
+  void lay_out(ir::Buffer buffer, uint32_t num_positions, const std::vector<uint64_t>& elems);
+  void alias(const Collective& collective, const ir::Layout& layout, Rank rank);
+
+  std::vector<int64_t> rows_[ir::kNumBuffers];
+  size_t row_[ir::kNumBuffers] = {0, 1, 2};
+  std::vector<uint64_t> begin_[ir::kNumBuffers];  // of each position, and the end
+};
+
+}  // namespace tutti::test
