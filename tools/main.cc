@@ -1,0 +1,58 @@
+// The program `tutti`: parses the command line, runs one verb, turns its answer into an exit code.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "tools/terminal.h"
+#include "tools/verb.h"
+#include "tutti/version.h"
+
+namespace tutti::tools {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  tutti plan all_reduce --ranks 7 --algo ring -o r.json
+  tutti verify r.json
+  tutti sim r.json --topo dgx-1v --bytes 64M
+  tutti plan all_reduce --topo dgx-1v --bytes 64M > best.json    (--algo auto)
+  tutti plan broadcast --ranks 8 --algo binomial | tutti convert - --to msccl-xml
+
+Exit codes: 0 success, 1 a negative answer (refuted), 2 bad use or a malformed file.)";
+
+int run(int argc, char** argv) {
+  CLI::App app("tutti: plan, prove, time and exchange schedules of collectives", "tutti");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("tutti ") + version());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Action action;
+  add_topo(app, action);
+  add_plan(app, action);
+  add_verify(app, action);
+  add_sim(app, action);
+  add_convert(app, action);
+  add_completion(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wants_help) {
+    return app.exit(wants_help);
+  } catch (const CLI::ParseError& error) {
+    print_error(error.what());
+    std::fprintf(stderr, "Try: tutti --help, or tutti VERB --help\n");
+    return kBadUse;
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace tutti::tools
+
+int main(int argc, char** argv) {
+  // The command-line parser and the allocator may throw; our own code does not.
+  try {
+    return tutti::tools::run(argc, argv);
+  } catch (const std::exception& error) {
+    tutti::tools::print_error(error.what());
+    return tutti::tools::kBadUse;
+  }
+}

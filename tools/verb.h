@@ -1,0 +1,29 @@
+// The verbs of the program. Each file tools/<verb>.cc adds its subcommand; main.cc runs the chosen
+// one.
+//
+// Answers go to standard output, everything else (progress, notes, errors) to standard error, so
+// that `tutti plan ... | tutti verify -` works. Exit codes are part of the interface.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace tutti::tools {
+
+enum ExitCode : int {
+  kYes = 0,     // done, or proved
+  kNo = 1,      // a negative answer: refuted, deadlocks
+  kBadUse = 2,  // wrong arguments, unreadable or malformed files
+};
+
+// What the chosen verb does once its arguments are parsed.
+using Action = std::function<int()>;
+
+void add_topo(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_sim(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+
+}  // namespace tutti::tools
