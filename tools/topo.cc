@@ -1,22 +1,25 @@
-// tutti topo list / show: the machines that tutti knows, and one of them in detail.
+// tutti topo list / show / probe: the machines that tutti knows, one in detail, this one measured.
 #include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/file.h"
 #include "tools/terminal.h"
 #include "tools/topology_argument.h"
 #include "tools/verb.h"
 #include "topo/describe.h"
 #include "topo/file.h"
 #include "topo/machines.h"
+#include "topo/probe/probe.h"
 
 namespace tutti::tools {
 namespace {
 
 struct Arguments {
   TopologyArgument topology;
+  std::string out;
   bool json = false;
 };
 
@@ -45,10 +48,34 @@ int run_show(const Arguments& arguments) {
   return kYes;
 }
 
+int run_probe(const Arguments& arguments) {
+  fmt::print(stderr, "Measuring each pair of cores; other work on this machine disturbs it.\n");
+  const Result<topo::Topology> topology = topo::probe({});
+  if (!topology) return fail(topology.error());
+  if (!arguments.out.empty()) {
+    const Status written = base::write_file(arguments.out, topo::to_json(*topology));
+    if (!written) return fail(written.error());
+  }
+  if (arguments.json) {
+    fmt::print("{}", topo::to_json(*topology));
+    return kYes;
+  }
+  Table table({"cores", "alpha", "rate", "beta"});
+  for (const topo::Link& link : topology->links) {
+    if (link.from > link.to) continue;
+    table.add({fmt::format("{} - {}", topology->nodes[link.from.value].name,
+                           topology->nodes[link.to.value].name),
+               format_ns(link.latency_ns), format_gbps(link.gbps),
+               fmt::format("{:.4g} ns/B", 1 / link.gbps)});
+  }
+  table.print(stdout);
+  return kYes;
+}
+
 }  // namespace
 
 void add_topo(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("topo", "List and show machines");
+  CLI::App* verb = app.add_subcommand("topo", "List, show and measure machines");
   verb->require_subcommand(1);
 
   auto list_arguments = std::make_shared<Arguments>();
@@ -70,6 +97,14 @@ void add_topo(CLI::App& app, Action& action) {
   add_ranks_option(*show, show_arguments->topology);
   show->add_flag("--json", show_arguments->json, "Print the topology file");
   show->callback([=, &action] { action = [=] { return run_show(*show_arguments); }; });
+
+  auto probe_arguments = std::make_shared<Arguments>();
+  CLI::App* probe =
+      verb->add_subcommand("probe", "Measure alpha and beta between this host's cores");
+  probe->footer("The file that -o writes is a topology: tutti sim r.json --topo FILE uses it.");
+  probe->add_option("-o,--out", probe_arguments->out, "Write the measured topology to this file");
+  probe->add_flag("--json", probe_arguments->json, "Print the topology file");
+  probe->callback([=, &action] { action = [=] { return run_probe(*probe_arguments); }; });
 }
 
 }  // namespace tutti::tools

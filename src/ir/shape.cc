@@ -13,7 +13,7 @@ class ShapeChecker {
   ShapeChecker(const Schedule& schedule, const Layout& layout)
       : schedule_(schedule), layout_(layout) {}
 
-  Status check_rank(Rank rank) const {
+  Status check_rank(Rank rank, std::optional<StepPlace>* where) const {
     const RankProgram& program = schedule_.ranks[rank.value];
     for (uint32_t i = 0; i < program.scratch.size(); ++i) {
       const ChunkId chunk = program.scratch[i];
@@ -24,7 +24,10 @@ class ShapeChecker {
     }
     for (uint32_t lane = 0; lane < program.lanes.size(); ++lane) {
       for (uint32_t i = 0; i < program.lanes[lane].steps.size(); ++i) {
-        TUTTI_TRY(check_step(rank, {lane, i}));
+        Status status = check_step(rank, {lane, i});
+        if (status) continue;
+        if (where != nullptr) *where = StepPlace{rank, {lane, i}};
+        return status;
       }
     }
     return {};
@@ -37,6 +40,7 @@ class ShapeChecker {
       return malformed(fmt::format("{}: {}", step_name(rank, ref), what));
     };
     if (static_cast<int>(step.kind) >= kNumStepKinds) return fail("unknown kind of step");
+    if (step.unused != 0) return fail("its unused byte is not zero");
     if (step.num_chunks == 0 && !is_signal(step)) {
       return fail("a step without chunks can only be a send or a recv");
     }
@@ -111,21 +115,31 @@ class ShapeChecker {
   const Layout& layout_;
 };
 
+Status check_roots(const Collective& c) {
+  const bool stray_root = c.root != 0 && !is_rooted(c.kind);
+  const bool stray_peer = c.peer != 0 && c.kind != CollectiveKind::kSendRecv;
+  if (!stray_root && !stray_peer) return {};
+  return Error{ErrorCode::kMalformed, fmt::format("{} has no {}, but {} is given", to_string(c.kind),
+                                                  stray_root ? "root" : "peer",
+                                                  stray_root ? c.root : c.peer)};
+}
+
 }  // namespace
 
 std::string step_name(Rank rank, StepRef ref) {
   return fmt::format("rank {} lane {} step {}", rank.value, ref.lane, ref.step);
 }
 
-Status check_shape(const Schedule& schedule) {
+Status check_shape(const Schedule& schedule, std::optional<StepPlace>* where) {
   TUTTI_ASSIGN(const Layout layout, Layout::create(schedule.collective, schedule.chunks_per_block));
   if (schedule.ranks.size() != schedule.collective.num_ranks) {
     return Error{ErrorCode::kMalformed,
                  fmt::format("the schedule is for {} ranks but holds programs for {}",
                              schedule.collective.num_ranks, schedule.ranks.size())};
   }
+  TUTTI_TRY(check_roots(schedule.collective));
   const ShapeChecker checker(schedule, layout);
-  for (uint32_t r = 0; r < schedule.ranks.size(); ++r) TUTTI_TRY(checker.check_rank(Rank{r}));
+  for (uint32_t r = 0; r < schedule.ranks.size(); ++r) TUTTI_TRY(checker.check_rank(Rank{r}, where));
   return {};
 }
 

@@ -4,13 +4,24 @@
 // the simulator all start here, so that none of them can be led outside its arrays.
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
 #include "ir/schedule.h"
 #include "tutti/result.h"
 
 namespace tutti::ir {
 
-// kMalformed with "rank 3 lane 0 step 2: ..." for the first step that breaks the grammar.
-[[nodiscard]] Status check_shape(const Schedule& schedule);
+struct StepPlace {
+  Rank rank;
+  StepRef ref;
+};
+
+// kMalformed with "rank 3 lane 0 step 2: ..." for the first step that breaks the grammar. Where the
+// complaint is about a step, `where` is set to it: readers turn it into a line.
+[[nodiscard]] Status check_shape(const Schedule& schedule,
+                                 std::optional<StepPlace>* where = nullptr);
 
 // "rank 3 lane 0 step 2": how every message of tutti names a step.
 [[nodiscard]] std::string step_name(Rank rank, StepRef ref);

@@ -1,0 +1,31 @@
+# How every target of the project is compiled: standard, warnings, sanitizers, ccache.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(TUTTI_CCACHE ccache DOC "Compiler cache; used when it is there")
+if(TUTTI_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUTTI_CCACHE})
+endif()
+
+# Linked PRIVATE by every library and program of ours, so that a user of tutti gets none of it.
+add_library(tutti_warnings INTERFACE)
+target_compile_options(tutti_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                                -Wnon-virtual-dtor -Wold-style-cast)
+if(TUTTI_WERROR)
+  target_compile_options(tutti_warnings INTERFACE -Werror)
+endif()
+
+add_compile_definitions($<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+if(TUTTI_PREEMPT_ALWAYS)
+  add_compile_definitions(TUTTI_PREEMPT_ALWAYS=1)
+endif()
+if(TUTTI_SANITIZE)
+  add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TUTTI_SANITIZE})
+endif()
+if(TUTTI_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,42 @@
+# What a user of tutti gets: one library, tutti::tutti (libtutti.a, the objects of every folder),
+# the headers of include/tutti and no others, and the files that find_package(tutti) reads.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# Called tutti_library, so that the program may be called tutti.
+add_library(tutti_library STATIC)
+add_library(tutti::tutti ALIAS tutti_library)
+set_target_properties(tutti_library PROPERTIES OUTPUT_NAME tutti EXPORT_NAME tutti
+                                               LINKER_LANGUAGE CXX)
+target_compile_features(tutti_library PUBLIC cxx_std_20)
+target_include_directories(tutti_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+get_property(folders GLOBAL PROPERTY TUTTI_FOLDERS)
+foreach(folder IN LISTS folders)
+  get_target_property(kind tutti_${folder} TYPE)
+  if(kind STREQUAL STATIC_LIBRARY)
+    target_sources(tutti_library PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)
+  endif()
+  # What the folders link besides each other, but for nlohmann_json, which is headers alone: the
+  # user's linker needs these, and tuttiConfig.cmake.in finds each of them again.
+  get_target_property(links tutti_${folder} INTERFACE_LINK_LIBRARIES)
+  list(TRANSFORM links REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1")
+  list(FILTER links EXCLUDE REGEX "^tutti_|^nlohmann_json::")
+  target_link_libraries(tutti_library PRIVATE ${links})
+endforeach()
+
+install(TARGETS tutti_library EXPORT tuttiTargets ARCHIVE)
+if(TARGET tutti_program)
+  install(TARGETS tutti_program RUNTIME)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tutti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
+install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tuttiConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/tuttiConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tuttiConfig.cmake ${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake
+        DESTINATION ${package_dir})

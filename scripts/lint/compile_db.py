@@ -1,0 +1,90 @@
+"""The compile commands of a build, and a memory of the files that were found clean.
+
+Looking at a file with a compiler takes seconds, so a clean file is not looked at again until it,
+a header that it includes, the command, the tool or the tool's settings change.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+
+
+def commands(build, root):
+    """file -> its compile command without launcher, output and input, for the files below root."""
+    found = {}
+    for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        if pathlib.Path(words[0]).name == "ccache":
+            words = words[1:]
+        flags, skip = [], False
+        for word in words:
+            if skip or word in {"-c", entry["file"]}:
+                skip = False
+            elif word in {"-o", "-MF", "-MT"}:
+                skip = True
+            elif word != "-MD":
+                flags.append(word)
+        file = pathlib.Path(entry["file"])
+        if file.is_relative_to(root):
+            found[file] = flags
+    return found
+
+
+def digest(path):
+    try:
+        return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def includes_of(command, file):
+    """The files that compiling this one reads, itself too; the system's are left out."""
+    ran = subprocess.run([*command, "-MM", "-x", "c++", str(file)], capture_output=True, text=True,
+                         check=False)
+    return shlex.split(ran.stdout.replace("\\\n", " ").partition(":")[2])
+
+
+class CleanFiles:
+    """Remembers clean files below a folder, for one tool with one set of settings."""
+
+    def __init__(self, folder, settings):
+        self._folder = pathlib.Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._settings = settings
+
+    def _record(self, file, command):
+        key = json.dumps([self._settings, str(file), command])
+        return self._folder / hashlib.sha256(key.encode()).hexdigest()
+
+    def __contains__(self, job):
+        try:
+            known = json.loads(self._record(*job).read_text())
+        except (OSError, ValueError):
+            return False
+        return all(digest(path) == seen for path, seen in known.items())
+
+    def add(self, file, command):
+        known = {path: digest(path) for path in includes_of(command, file)}
+        if known:
+            self._record(file, command).write_text(json.dumps(known))
+
+
+def look_at_all(jobs, clean, look):
+    """Runs look(file, command), which returns complaints, for every job that is not known clean.
+
+    Returns all complaints, in the order of the jobs.
+    """
+    def visit(job):
+        if job in clean:
+            return []
+        complaints = look(*job)
+        if not complaints:
+            clean.add(*job)
+        return complaints
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [line for complaints in pool.map(visit, jobs) for line in complaints]

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""tidy.py ROOT BUILD CLANG_TIDY: clang-tidy, with the .clang-tidy of ROOT, finds nothing.
+
+Looks at the sources of the library and of the program; headers are seen through them. BUILD has a
+compile_commands.json; what was clean is remembered in BUILD/lint.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+import compile_db
+import tree
+
+
+def main(root, build, clang_tidy):
+    root = pathlib.Path(root).resolve()
+    settings = [(root / ".clang-tidy").read_text(), pathlib.Path(__file__).read_text(),
+                subprocess.run([clang_tidy, "--version"], capture_output=True, text=True, check=True).stdout]
+
+    def look(file, command):
+        ran = subprocess.run([clang_tidy, "--quiet", "-p", build, str(file)], capture_output=True,
+                             text=True, check=False)
+        # Complaints go to stdout; stderr counts the warnings of system headers, unless all failed.
+        return [ran.stdout or ran.stderr] if ran.returncode != 0 else []
+
+    checked = (root / "src", root / "tools")
+    jobs = [(file, command) for file, command in sorted(compile_db.commands(build, root).items())
+            if file.suffix == ".cc" and any(file.is_relative_to(folder) for folder in checked)]
+    clean = compile_db.CleanFiles(pathlib.Path(build) / "lint/tidy", settings)
+    tree.finish("lint.tidy", compile_db.look_at_all(jobs, clean, look), len(jobs))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,60 @@
+// Every block travels once around the ring of ranks: a rank sends its own block to the next rank,
+// then passes on what comes from the previous one, the newest first.
+//
+// The option `chunks` cuts every block into that many pieces, and each piece has a ring of its own
+// (a lane and a channel), so that one piece is on the wire while another is taken in. A ring never
+// holds more than one message a connection, hence needs no more slots for more pieces.
+//
+// Cost: (p-1) alpha + n (p-1)/p beta. Only neighbours talk.
+#include "base/try.h"
+#include "ir/builder.h"
+#include "plan/algorithms/catalogue.h"
+#include "plan/algorithms/chunking.h"
+#include "plan/algorithms/ring.h"
+
+namespace tutti::plan {
+namespace {
+
+using namespace ir;
+
+void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
+  LaneWriter lane = b.add_lane(Rank{at.rank}, piece);
+  lane.send(input(piece), at.next());
+  for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
+    const Region block = output(at.behind(distance) * num_pieces + piece);
+    if (distance + 1 < at.num_ranks) {
+      lane.recv_copy_send(block, at.previous(), at.next());
+    } else {
+      lane.recv(block, at.previous());
+    }
+  }
+}
+
+Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+  TUTTI_ASSIGN(const uint32_t num_pieces,
+               chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
+  Builder b(collective, {.name = "ring", .chunks_per_block = num_pieces});
+  const uint32_t p = b.num_ranks();
+  for (uint32_t r = 0; r < p; ++r) {
+    for (uint32_t piece = 0; p > 1 && piece < num_pieces; ++piece) {
+      write_piece(b, {r, p}, num_pieces, piece);
+    }
+    b.add_lane(Rank{r}).copy(input(0, num_pieces), output(r * num_pieces, num_pieces));
+  }
+  return std::move(b).finish();
+}
+
+}  // namespace
+
+const Algorithm kAllGatherRing{
+    .kind = CollectiveKind::kAllGather,
+    .name = "ring",
+    .idea = "Every block travels once around the ring of ranks.",
+    .cost = "(p-1) alpha + n (p-1)/p beta",
+    .takes_chunks = true,
+    .takes_radix = false,
+    .takes_group_size = false,
+    .make = make_schedule,
+};
+
+}  // namespace tutti::plan

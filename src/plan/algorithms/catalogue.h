@@ -1,0 +1,52 @@
+// The entries of the catalogue, each defined in the file of its name: kBroadcastBinomial in
+// broadcast_binomial.cc. plan/algorithm.cc puts them in a row. Entries are constant-initialised, so
+// the row may be made before or after them.
+#pragma once
+
+#include "plan/algorithm.h"
+
+namespace tutti::plan {
+
+extern const Algorithm kAllReduceRing;
+extern const Algorithm kAllReduceRecursiveDoubling;
+extern const Algorithm kAllReduceRabenseifner;
+extern const Algorithm kAllReduceDoubleTree;
+extern const Algorithm kAllReduceOneShot;
+extern const Algorithm kAllReduceTwoShot;
+extern const Algorithm kAllReduceTwoLevel;
+
+extern const Algorithm kReduceBinomial;
+extern const Algorithm kReduceReduceScatterGather;
+extern const Algorithm kReduceChain;
+
+extern const Algorithm kBroadcastBinomial;
+extern const Algorithm kBroadcastChain;
+extern const Algorithm kBroadcastScatterAllGather;
+extern const Algorithm kBroadcastDoubleTree;
+
+extern const Algorithm kAllGatherRing;
+extern const Algorithm kAllGatherRecursiveDoubling;
+extern const Algorithm kAllGatherBruck;
+extern const Algorithm kAllGatherNeighborExchange;
+extern const Algorithm kAllGatherDirect;
+
+extern const Algorithm kReduceScatterRing;
+extern const Algorithm kReduceScatterRecursiveHalving;
+extern const Algorithm kReduceScatterPairwise;
+extern const Algorithm kReduceScatterDirect;
+
+extern const Algorithm kAllToAllPairwise;
+extern const Algorithm kAllToAllBruck;
+extern const Algorithm kAllToAllTwoLevel;
+
+extern const Algorithm kGatherDirect;
+extern const Algorithm kGatherBinomial;
+
+extern const Algorithm kScatterDirect;
+extern const Algorithm kScatterBinomial;
+
+extern const Algorithm kBarrierDissemination;
+
+extern const Algorithm kSendRecvDirect;
+
+}  // namespace tutti::plan

@@ -1,0 +1,175 @@
+#include "sim/flows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace tutti::sim {
+namespace {
+
+// Two rates closer than this are the same rate computed along two ways; leaving the old one keeps
+// flows that nothing happened to at their exact end.
+constexpr double kSameRate = 1e-14;
+
+}  // namespace
+
+Flows::Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQueue& queue)
+    : links_(link_gbps.size()), flows_(num_actors), queue_(queue) {
+  for (size_t i = 0; i < link_gbps.size(); ++i) links_[i].gbps = link_gbps[i];
+}
+
+void Flows::note_change(uint32_t link) {
+  if (links_[link].changed) return;
+  links_[link].changed = true;
+  changed_.push_back(link);
+}
+
+void Flows::start(uint32_t actor, std::span<const topo::LinkId> route, double bytes, double cap,
+                  double now) {
+  Flow& flow = flows_[actor];
+  flow.route = route;
+  flow.bytes = flow.left = bytes;
+  flow.since = now;
+  flow.rate = 0;
+  flow.cap = cap;
+  if (route.empty()) {
+    queue_.set(actor, now + bytes / cap);
+    return;
+  }
+  flow.places.resize(route.size());
+  for (uint32_t i = 0; i < route.size(); ++i) {
+    Link& link = links_[route[i].value];
+    if (link.hops.empty()) link.busy_since = now;
+    flow.places[i] = static_cast<uint32_t>(link.hops.size());
+    link.hops.push_back({actor, i});
+    note_change(route[i].value);
+  }
+}
+
+void Flows::finish(uint32_t actor, double now) {
+  Flow& flow = flows_[actor];
+  for (uint32_t i = 0; i < flow.route.size(); ++i) {
+    Link& link = links_[flow.route[i].value];
+    const uint32_t place = flow.places[i];
+    link.hops[place] = link.hops.back();
+    flows_[link.hops[place].actor].places[link.hops[place].index] = place;
+    link.hops.pop_back();
+    link.bytes += flow.bytes;
+    if (link.hops.empty()) link.busy_ns += now - link.busy_since;
+    note_change(flow.route[i].value);
+  }
+  flow.route = {};
+}
+
+void Flows::settle(double now) {
+  ++visit_;
+  for (const uint32_t link : changed_) {
+    links_[link].changed = false;
+    if (links_[link].visited == visit_ || links_[link].hops.empty()) continue;
+    collect_component(link);
+    if (component_flows_.size() == 1) {
+      Flow& flow = flows_[component_flows_.front()];
+      flow.new_rate = solve_single(flow);
+    } else {
+      solve_component();
+    }
+    for (const uint32_t actor : component_flows_) apply(actor, now);
+  }
+  changed_.clear();
+}
+
+// All flows and links that can be reached from this link by going from link to flow to link.
+void Flows::collect_component(uint32_t link) {
+  component_links_.assign(1, link);
+  component_flows_.clear();
+  links_[link].visited = visit_;
+  for (size_t next = 0; next < component_links_.size(); ++next) {
+    for (const Hop hop : links_[component_links_[next]].hops) {
+      Flow& flow = flows_[hop.actor];
+      if (flow.visited == visit_) continue;
+      flow.visited = visit_;
+      flow.new_rate = 0;
+      component_flows_.push_back(hop.actor);
+      for (const topo::LinkId other : flow.route) {
+        if (links_[other.value].visited == visit_) continue;
+        links_[other.value].visited = visit_;
+        component_links_.push_back(other.value);
+      }
+    }
+  }
+}
+
+double Flows::solve_single(const Flow& flow) const {
+  double rate = flow.cap;
+  for (const topo::LinkId id : flow.route) {
+    const Link& link = links_[id.value];
+    rate = std::min(rate, link.gbps / static_cast<double>(link.hops.size()));
+  }
+  return rate;
+}
+
+// Progressive filling: all flows rise together from 0. The first link to be full stops the flows on
+// it; the first flow at its cap stops alone; the others rise on. A link's share, what each of its
+// undecided hops would get, never falls meanwhile, so an outdated entry of the heap is only ever
+// too small and is put back with its present value.
+void Flows::solve_component() {
+  shares_.clear();
+  for (const uint32_t id : component_links_) {
+    Link& link = links_[id];
+    link.free = link.gbps;
+    link.undecided = static_cast<uint32_t>(link.hops.size());
+    if (link.undecided > 0) shares_.push_back({link.free / link.undecided, id});
+  }
+  std::make_heap(shares_.begin(), shares_.end(), std::greater<>{});
+  capped_.clear();
+  for (const uint32_t actor : component_flows_) {
+    if (flows_[actor].cap < kUnlimited) capped_.push_back(actor);
+  }
+  // The least cap last, and among equals the least actor.
+  std::sort(capped_.begin(), capped_.end(), [&](uint32_t a, uint32_t b) {
+    return flows_[a].cap != flows_[b].cap ? flows_[a].cap > flows_[b].cap : a > b;
+  });
+
+  double level = 0;
+  while (!shares_.empty()) {
+    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>{});
+    const Share top = shares_.back();
+    shares_.pop_back();
+    Link& link = links_[top.link];
+    if (link.undecided == 0) continue;
+    const double share = std::max(level, link.free / link.undecided);
+    while (!capped_.empty() && flows_[capped_.back()].new_rate > 0) capped_.pop_back();
+    if (!capped_.empty() && flows_[capped_.back()].cap < top.rate) {
+      level = std::max(level, flows_[capped_.back()].cap);
+      decide(flows_[capped_.back()], flows_[capped_.back()].cap);
+    } else if (share <= top.rate * (1 + kSameRate)) {
+      level = share;
+      for (const Hop hop : link.hops) {
+        if (flows_[hop.actor].new_rate == 0) decide(flows_[hop.actor], share);
+      }
+      continue;
+    }
+    shares_.push_back({share, top.link});
+    std::push_heap(shares_.begin(), shares_.end(), std::greater<>{});
+  }
+}
+
+void Flows::decide(Flow& flow, double rate) {
+  flow.new_rate = rate;
+  for (const topo::LinkId id : flow.route) {
+    Link& link = links_[id.value];
+    link.free = std::max(0.0, link.free - rate);
+    --link.undecided;
+  }
+}
+
+void Flows::apply(uint32_t actor, double now) {
+  Flow& flow = flows_[actor];
+  if (std::abs(flow.new_rate - flow.rate) <= kSameRate * flow.new_rate) return;
+  flow.left = std::max(0.0, flow.left - flow.rate * (now - flow.since));
+  flow.since = now;
+  flow.rate = flow.new_rate;
+  queue_.set(actor, now + flow.left / flow.rate);
+}
+
+}  // namespace tutti::sim

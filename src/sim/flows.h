@@ -1,0 +1,100 @@
+// Bytes on links. A flow is the payload of one message on its way; flows that share a link share
+// its rate max-min fairly: no flow can get more without taking from one that has no more than it.
+// The sharing is exact at every moment; rates change when flows come and go.
+//
+// Flows are named by the actor that owns them in the event queue, where a flow's end is kept up to
+// date. start and finish only note what changed; settle computes the new rates, once for all
+// changes of the same moment and only for flows that are joined to a change by shared links.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/event_queue.h"
+#include "topo/topology.h"
+
+namespace tutti::sim {
+
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+class Flows {
+ public:
+  struct LinkTotals {
+    double bytes = 0;
+    double busy_ns = 0;
+  };
+
+  // One flow an actor at a time. The queue must outlive this.
+  Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQueue& queue);
+
+  // The route may name a link twice (the flow then takes twice its rate there) and must stay valid
+  // until the flow is finished. `bytes` > 0; `cap` is the most this flow can get, in bytes a ns,
+  // and must be finite when the route is empty.
+  void start(uint32_t actor, std::span<const topo::LinkId> route, double bytes, double cap,
+             double now);
+  // The actor's time came: the flow is over.
+  void finish(uint32_t actor, double now);
+  // Gives every flow that is affected by what was started and finished its rate and its end.
+  void settle(double now);
+
+  [[nodiscard]] LinkTotals totals(topo::LinkId link) const {
+    return {links_[link.value].bytes, links_[link.value].busy_ns};
+  }
+
+ private:
+  struct Flow {
+    std::span<const topo::LinkId> route;
+    std::vector<uint32_t> places;  // of each hop in its link's list
+    double bytes = 0;
+    double left = 0;   // bytes not yet moved at time `since`
+    double since = 0;  // when the rate was last changed
+    double rate = 0;
+    double cap = kUnlimited;
+    double new_rate = 0;  // while solving; 0: not decided
+    uint32_t visited = 0;
+  };
+  struct Hop {
+    uint32_t actor;
+    uint32_t index;  // of the link in the flow's route
+  };
+  struct Link {
+    double gbps = 0;
+    std::vector<Hop> hops;  // of the flows that cross it now
+    double bytes = 0;
+    double busy_ns = 0;
+    double busy_since = 0;
+    double free = 0;         // while solving: rate not yet given away
+    uint32_t undecided = 0;  // while solving: hops of flows without a rate
+    uint32_t visited = 0;
+    bool changed = false;
+  };
+  struct Share {
+    double rate;
+    uint32_t link;
+    friend bool operator>(const Share& a, const Share& b) {
+      return a.rate > b.rate || (a.rate == b.rate && a.link > b.link);
+    }
+  };
+
+  void note_change(uint32_t link);
+  void collect_component(uint32_t link);
+  void solve_component();
+  double solve_single(const Flow& flow) const;
+  void decide(Flow& flow, double rate);
+  void apply(uint32_t actor, double now);
+
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;
+  EventQueue& queue_;
+  std::vector<uint32_t> changed_;  // links
+  uint32_t visit_ = 0;
+  // The component being solved; kept to reuse their memory.
+  std::vector<uint32_t> component_links_;
+  std::vector<uint32_t> component_flows_;
+  std::vector<uint32_t> capped_;
+  std::vector<Share> shares_;
+};
+
+}  // namespace tutti::sim

@@ -1,0 +1,83 @@
+// Shapes of any size, for study: ring, torus, full mesh, single switch. Reducing is free on them,
+// so that the closed forms of textbooks hold.
+#include <fmt/format.h>
+
+#include "topo/machines/families.h"
+
+namespace tutti::topo::machines {
+namespace {
+
+Topology devices(uint32_t num_devices) {
+  Topology topology;
+  for (uint32_t i = 0; i < num_devices; ++i) add_rank(topology, fmt::format("dev{}", i), 0);
+  return topology;
+}
+
+// How many places the neighbour one further along a side is away in the numbering.
+struct Axis {
+  uint32_t side;
+  uint32_t stride;
+};
+
+// One more along the axis, around the corner at its end.
+uint32_t next_along(uint32_t place, const Axis& axis) {
+  const uint32_t at = place / axis.stride % axis.side;
+  return at + 1 < axis.side ? place + axis.stride : place - at * axis.stride;
+}
+
+}  // namespace
+
+Topology torus(const std::vector<uint32_t>& sides, const Wire& wire) {
+  std::vector<Axis> axes;
+  uint32_t num_devices = 1;
+  double num_cables = 0;  // of one router
+  for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
+    axes.push_back({*side, num_devices});
+    num_devices *= *side;
+    num_cables += *side > 2 ? 2 : *side - 1;  // two neighbours may be the same one, or oneself
+  }
+  Topology topology = devices(num_devices);
+  topology.name = fmt::format("torus:{}", fmt::join(sides, "x"));
+  const Wire inside = {LinkClass::kOther, std::max(num_cables, 1.0) * wire.gbps, 0};
+  std::vector<NodeId> routers;
+  for (uint32_t i = 0; i < num_devices; ++i) {
+    routers.push_back(add_node(topology, NodeKind::kSwitch, fmt::format("router{}", i)));
+    connect(topology, topology.ranks[i], routers[i], inside);
+  }
+  for (uint32_t i = 0; i < num_devices; ++i) {
+    for (const Axis& axis : axes) {
+      const uint32_t next = next_along(i, axis);
+      const bool is_same_cable = axis.side == 2 && next < i;
+      if (next != i && !is_same_cable) connect(topology, routers[i], routers[next], wire);
+    }
+  }
+  return topology;
+}
+
+Topology ring(uint32_t num_devices, const Wire& wire) {
+  Topology topology = torus({num_devices}, wire);
+  topology.name = fmt::format("ring:{}", num_devices);
+  return topology;
+}
+
+Topology mesh(uint32_t num_devices, const Wire& wire) {
+  Topology topology = devices(num_devices);
+  topology.name = fmt::format("mesh:{}", num_devices);
+  for (uint32_t a = 0; a < num_devices; ++a) {
+    for (uint32_t b = a + 1; b < num_devices; ++b) {
+      connect(topology, topology.ranks[a], topology.ranks[b], wire);
+    }
+  }
+  return topology;
+}
+
+Topology crossbar(uint32_t num_devices, const Wire& wire) {
+  Topology topology = devices(num_devices);
+  topology.name = fmt::format("switch:{}", num_devices);
+  const NodeId center = add_node(topology, NodeKind::kSwitch, "switch");
+  const Wire half = {wire.link_class, wire.gbps, wire.latency_ns / 2};
+  for (const NodeId device : topology.ranks) connect(topology, device, center, half);
+  return topology;
+}
+
+}  // namespace tutti::topo::machines

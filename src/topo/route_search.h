@@ -1,0 +1,74 @@
+// Finds one route by the rule of router.h, without looking at more of a large cluster than it must.
+//
+// Idea: search level by level from both ends, each time from the side whose next level costs less,
+// until the two meet. In a cluster they meet at the switch between the machines, whose thousands of
+// links are then never looked at. The links noted on the way hold every shortest route; of these,
+// first the widest bottleneck is found, then the least latency among those as wide, then the walk
+// from the sender chooses among equals.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "topo/topology.h"
+
+namespace tutti::topo {
+
+class RouteSearch {
+ public:
+  // The topology must pass topo::check and outlive the search.
+  explicit RouteSearch(const Topology& topology);
+
+  // The links from one device to another, which must differ; empty when there is no route.
+  // Of n equally good ways on, the (spread mod n)-th is taken.
+  [[nodiscard]] std::vector<LinkId> find(NodeId from, NodeId to, uint32_t spread);
+
+ private:
+  // One of the two searches: forward out of the sender, or backward from the receiver. Of a link,
+  // `near` is the end that the search comes from. What is kept by node is valid where `seen` is
+  // the number of the search under way.
+  struct Side {
+    NodeId Link::*near;
+    NodeId Link::*far;
+    std::vector<uint32_t> first;   // links by their near end: those of node n are
+    std::vector<LinkId> adjacent;  // adjacent[first[n]] up to adjacent[first[n + 1]]
+
+    std::vector<uint32_t> seen = {};
+    std::vector<uint32_t> depth = {};
+    std::vector<double> width = {};  // the widest bottleneck between the node and the start
+    std::vector<NodeId> frontier = {};
+    std::vector<LinkId> links = {};    // every link that leads one level deeper ...
+    std::vector<size_t> levels = {0};  // ... and where the links of each level end
+
+    [[nodiscard]] std::span<const LinkId> links_of(NodeId node) const {
+      return {adjacent.data() + first[node.value], first[node.value + 1] - first[node.value]};
+    }
+    [[nodiscard]] std::span<const LinkId> links_of_level(size_t level) const {
+      return {links.data() + levels[level], levels[level + 1] - levels[level]};
+    }
+    [[nodiscard]] size_t num_levels() const { return levels.size() - 1; }
+    [[nodiscard]] size_t cost_of_next_level() const;
+  };
+
+  static Side make_side(const Topology& topology, NodeId Link::*near, NodeId Link::*far);
+  void start(Side& side, NodeId at);
+  void reach(Side& side, NodeId node, double width);
+  void expand(Side& side, NodeId goal);
+  [[nodiscard]] bool is_met(NodeId node) const;
+  [[nodiscard]] bool meet(NodeId from, NodeId to);
+  [[nodiscard]] double widest_bottleneck() const;
+  void find_latency_to_go(NodeId to);
+  [[nodiscard]] LinkId choose(std::span<const LinkId> level, NodeId at, uint32_t spread);
+
+  const Topology& topology_;
+  Side forward_;
+  Side backward_;
+  uint32_t number_ = 0;                // of the search under way
+  std::vector<NodeId> meeting_;        // the nodes where both sides met
+  double min_gbps_ = 0;                // narrower links are on no route as wide as the widest
+  std::vector<double> latency_to_go_;  // by node reached; infinite where nothing leads on
+  std::vector<LinkId> choices_;
+};
+
+}  // namespace tutti::topo

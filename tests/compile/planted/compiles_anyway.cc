@@ -1,0 +1,2 @@
+// Refused: anything
+int main() { return 0; }

@@ -1,0 +1,2 @@
+// Refused: was not declared|undeclared identifier
+int main() { return missing; }

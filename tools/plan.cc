@@ -1,0 +1,201 @@
+// tutti plan COLLECTIVE: makes a schedule, by name or the fastest in simulation.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/file.h"
+#include "base/try.h"
+#include "ir/text.h"
+#include "plan/algorithm.h"
+#include "plan/select.h"
+#include "tools/terminal.h"
+#include "tools/topology_argument.h"
+#include "tools/verb.h"
+
+namespace tutti::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Arguments {
+  std::string collective;
+  std::string algorithm = "auto";
+  TopologyArgument topology;
+  std::string bytes = "1M";
+  uint32_t root = 0;
+  uint32_t peer = 0;
+  plan::Options options;
+  std::string out = "-";
+  bool json = false;
+};
+
+Result<CollectiveKind> kind_from(const std::string& text) {
+  if (const auto kind = parse_collective_kind(text)) return *kind;
+  std::string names;
+  for (int i = 0; i < kNumCollectiveKinds; ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", to_string(static_cast<CollectiveKind>(i)));
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("'{}' is not a collective; there are: {}", text, names)};
+}
+
+Result<uint32_t> ranks_without_topology(const Arguments& arguments) {
+  TUTTI_ASSIGN(const std::optional<uint32_t> count, rank_count(arguments.topology));
+  if (count) return *count;
+  return Error{
+      ErrorCode::kInvalidArgument,
+      arguments.topology.ranks.empty()
+          ? "how many ranks? give --ranks N, or --topo for all ranks of a machine"
+          : fmt::format("--ranks {}: a list of ranks needs --topo", arguments.topology.ranks)};
+}
+
+std::string options_in_words(const plan::Options& options) {
+  std::string words;
+  if (options.chunks != 0) words += fmt::format(" chunks={}", options.chunks);
+  if (options.radix != 0) words += fmt::format(" radix={}", options.radix);
+  if (options.group_size != 0) words += fmt::format(" group_size={}", options.group_size);
+  return words;
+}
+
+ordered_json to_json(const plan::Options& options) {
+  ordered_json json = ordered_json::object();
+  if (options.chunks != 0) json["chunks"] = options.chunks;
+  if (options.radix != 0) json["radix"] = options.radix;
+  if (options.group_size != 0) json["group_size"] = options.group_size;
+  return json;
+}
+
+void print_selection(const plan::Selection& selection, double best_ns) {
+  Table table({"algorithm", "simulated", "of the best"});
+  for (const plan::Candidate& candidate : selection.candidates) {
+    const std::string name = candidate.algorithm + options_in_words(candidate.options);
+    if (!candidate.skipped.empty()) {
+      table.add({name, "-", candidate.skipped});
+    } else {
+      table.add({name, format_ns(candidate.time_ns),
+                 best_ns > 0 ? fmt::format("{:.2f}x", candidate.time_ns / best_ns) : "1.00x"});
+    }
+  }
+  table.print(stderr);
+  fmt::print(stderr, "{}\n", selection.reason);
+}
+
+ordered_json to_json(const plan::Selection& selection) {
+  ordered_json json{{"algorithm", selection.schedule.name},
+                    {"options", to_json(selection.options)},
+                    {"time_ns", selection.time_ns},
+                    {"reason", selection.reason},
+                    {"candidates", ordered_json::array()}};
+  for (const plan::Candidate& candidate : selection.candidates) {
+    ordered_json entry{{"algorithm", candidate.algorithm}, {"options", to_json(candidate.options)}};
+    if (candidate.skipped.empty()) {
+      entry["time_ns"] = candidate.time_ns;
+    } else {
+      entry["skipped"] = candidate.skipped;
+    }
+    json["candidates"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+// With --json the answer on standard output is the summary, so the schedule needs a file.
+Status write(const Arguments& arguments, const ir::Schedule& schedule,
+             const ordered_json& summary) {
+  TUTTI_TRY(base::write_file(arguments.out, ir::to_text(schedule)));
+  if (arguments.json) fmt::print("{}\n", summary.dump(2));
+  return {};
+}
+
+Status plan_named(const Arguments& arguments, Collective collective) {
+  if (arguments.topology.name.empty()) {
+    TUTTI_ASSIGN(collective.num_ranks, ranks_without_topology(arguments));
+  } else {
+    TUTTI_ASSIGN(const topo::Topology topology, open_topology(arguments.topology));
+    collective.num_ranks = topology.num_ranks();
+  }
+  TUTTI_ASSIGN(const ir::Schedule schedule,
+               plan::make(collective, arguments.algorithm, arguments.options));
+  return write(arguments, schedule,
+               {{"algorithm", schedule.name},
+                {"ranks", collective.num_ranks},
+                {"steps", ir::num_steps(schedule)}});
+}
+
+Status plan_auto(const Arguments& arguments, Collective collective) {
+  TopologyArgument where = arguments.topology;
+  if (where.name.empty()) {
+    TUTTI_ASSIGN(const uint32_t ranks, ranks_without_topology(arguments));
+    where.name = fmt::format("switch:{}", ranks);
+    where.ranks.clear();
+    fmt::print(stderr, "No --topo given: choosing for {}, a plain switch.\n", where.name);
+  }
+  TUTTI_ASSIGN(const topo::Topology topology, open_topology(where));
+  TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
+  collective.num_ranks = topology.num_ranks();
+  TUTTI_ASSIGN(const plan::Selection selection, plan::select(collective, topology, bytes));
+  if (!arguments.json) print_selection(selection, selection.time_ns);
+  return write(arguments, selection.schedule, to_json(selection));
+}
+
+Status plan_it(const Arguments& arguments) {
+  TUTTI_ASSIGN(const CollectiveKind kind, kind_from(arguments.collective));
+  if (arguments.json && arguments.out == "-") {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--json prints a summary to stdout, so the schedule needs -o FILE"};
+  }
+  const Collective collective{kind, 0, arguments.root, arguments.peer};
+  if (arguments.algorithm != "auto") return plan_named(arguments, collective);
+  if (!options_in_words(arguments.options).empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} goes with a named --algo; auto chooses it itself",
+                             options_in_words(arguments.options).substr(1))};
+  }
+  return plan_auto(arguments, collective);
+}
+
+std::string list_algorithms() {
+  std::string text = "Algorithms:\n";
+  for (const plan::Algorithm& algorithm : plan::algorithms()) {
+    text += fmt::format("  {:<15}{:<22}{}\n", to_string(algorithm.kind), algorithm.name,
+                        algorithm.idea);
+  }
+  return text +
+         "\nThe schedule goes to stdout, or to -o FILE; notes go to stderr:\n"
+         "  tutti plan all_reduce --ranks 7 --algo ring | tutti verify -\n"
+         "  tutti plan all_reduce --topo dgx-1v --bytes 64M -o best.json";
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("plan", "Make a schedule for a collective");
+  verb->footer([] { return list_algorithms(); });
+  verb->add_option("COLLECTIVE", a->collective, "all_reduce, broadcast, ...: see below")
+      ->required();
+  verb->add_option("--algo", a->algorithm, "An algorithm, or auto: the fastest in simulation")
+      ->capture_default_str();
+  verb->add_option("--ranks", a->topology.ranks,
+                   "How many; with --topo also which: 0,1,4,6 or 0-3,6");
+  add_topology_options(*verb, a->topology);
+  verb->add_option("--bytes", a->bytes, "Message size that auto chooses for: 8, 64K, 1G")
+      ->capture_default_str();
+  verb->add_option("--root", a->root, "Root of a rooted collective, sender of send_recv")
+      ->capture_default_str();
+  verb->add_option("--peer", a->peer, "Receiver of send_recv")->capture_default_str();
+  verb->add_option("--chunks", a->options.chunks, "Pieces that flow one behind the other");
+  verb->add_option("--radix", a->options.radix, "bruck: base of the digits");
+  verb->add_option("--group-size", a->options.group_size, "two_level: ranks in a node");
+  verb->add_option("-o,--out", a->out, "Where to write; - is stdout")->capture_default_str();
+  verb->add_flag("--json", a->json, "Print a summary as JSON (the schedule goes to -o)");
+  verb->callback([a, &action] {
+    action = [a] {
+      const Status status = plan_it(*a);
+      return status ? static_cast<int>(kYes) : fail(status.error());
+    };
+  });
+}
+
+}  // namespace tutti::tools
