@@ -29,6 +29,12 @@ endforeach()
 install(TARGETS tutti_library EXPORT tuttiTargets ARCHIVE)
 if(TARGET tutti_program)
   install(TARGETS tutti_program RUNTIME)
+  # The program writes its own completion, so it is made once the program is.
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/completion.bash
+                     COMMAND tutti_program completion bash > ${PROJECT_BINARY_DIR}/completion.bash)
+  add_custom_target(tutti_completion ALL DEPENDS ${PROJECT_BINARY_DIR}/completion.bash)
+  install(FILES ${PROJECT_BINARY_DIR}/completion.bash RENAME tutti
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tutti DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)

@@ -51,14 +51,6 @@ Result<uint32_t> ranks_without_topology(const Arguments& arguments) {
           : fmt::format("--ranks {}: a list of ranks needs --topo", arguments.topology.ranks)};
 }
 
-std::string options_in_words(const plan::Options& options) {
-  std::string words;
-  if (options.chunks != 0) words += fmt::format(" chunks={}", options.chunks);
-  if (options.radix != 0) words += fmt::format(" radix={}", options.radix);
-  if (options.group_size != 0) words += fmt::format(" group_size={}", options.group_size);
-  return words;
-}
-
 ordered_json to_json(const plan::Options& options) {
   ordered_json json = ordered_json::object();
   if (options.chunks != 0) json["chunks"] = options.chunks;
@@ -67,31 +59,35 @@ ordered_json to_json(const plan::Options& options) {
   return json;
 }
 
-void print_selection(const plan::Selection& selection, double best_ns) {
-  Table table({"algorithm", "simulated", "of the best"});
+void print_selection(const plan::Selection& selection) {
+  const double best_ns = selection.candidates.front().ns;
+  Table table({"algorithm", "steps", "simulated", "to the best"});
   for (const plan::Candidate& candidate : selection.candidates) {
-    const std::string name = candidate.algorithm + options_in_words(candidate.options);
+    const std::string steps = fmt::format("{}", candidate.num_steps);
     if (!candidate.skipped.empty()) {
-      table.add({name, "-", candidate.skipped});
+      table.add({plan::describe(candidate), steps, "-", candidate.skipped});
     } else {
-      table.add({name, format_ns(candidate.time_ns),
-                 best_ns > 0 ? fmt::format("{:.2f}x", candidate.time_ns / best_ns) : "1.00x"});
+      table.add({plan::describe(candidate), steps, format_ns(candidate.ns),
+                 fmt::format("{:.2f}x", best_ns > 0 ? candidate.ns / best_ns : 1.0)});
     }
   }
   table.print(stderr);
-  fmt::print(stderr, "{}\n", selection.reason);
+  fmt::print(stderr, "{}\n", selection.why);
 }
 
 ordered_json to_json(const plan::Selection& selection) {
-  ordered_json json{{"algorithm", selection.schedule.name},
-                    {"options", to_json(selection.options)},
-                    {"time_ns", selection.time_ns},
-                    {"reason", selection.reason},
+  const plan::Candidate& winner = selection.candidates.front();
+  ordered_json json{{"algorithm", winner.algorithm->name},
+                    {"options", to_json(winner.options)},
+                    {"time_ns", winner.ns},
+                    {"why", selection.why},
                     {"candidates", ordered_json::array()}};
   for (const plan::Candidate& candidate : selection.candidates) {
-    ordered_json entry{{"algorithm", candidate.algorithm}, {"options", to_json(candidate.options)}};
+    ordered_json entry{{"algorithm", candidate.algorithm->name},
+                       {"options", to_json(candidate.options)},
+                       {"steps", candidate.num_steps}};
     if (candidate.skipped.empty()) {
-      entry["time_ns"] = candidate.time_ns;
+      entry["time_ns"] = candidate.ns;
     } else {
       entry["skipped"] = candidate.skipped;
     }
@@ -135,7 +131,7 @@ Status plan_auto(const Arguments& arguments, Collective collective) {
   TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
   collective.num_ranks = topology.num_ranks();
   TUTTI_ASSIGN(const plan::Selection selection, plan::select(collective, topology, bytes));
-  if (!arguments.json) print_selection(selection, selection.time_ns);
+  if (!arguments.json) print_selection(selection);
   return write(arguments, selection.schedule, to_json(selection));
 }
 
@@ -147,10 +143,10 @@ Status plan_it(const Arguments& arguments) {
   }
   const Collective collective{kind, 0, arguments.root, arguments.peer};
   if (arguments.algorithm != "auto") return plan_named(arguments, collective);
-  if (!options_in_words(arguments.options).empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{} goes with a named --algo; auto chooses it itself",
-                             options_in_words(arguments.options).substr(1))};
+  if (const ordered_json given = to_json(arguments.options); !given.empty()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} goes with a named --algo; auto chooses it itself", given.begin().key())};
   }
   return plan_auto(arguments, collective);
 }

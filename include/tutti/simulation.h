@@ -14,7 +14,7 @@ namespace tutti {
 struct SimulationOptions {
   uint64_t bytes = 0;  // as in nccl-tests: docs/reference/metrics.md
   uint32_t elem_bytes = 1;
-  std::vector<uint64_t> block_elems;  // uneven blocks; `bytes` is then not looked at
+  std::vector<uint64_t> block_elems = {};  // uneven blocks; `bytes` is then not looked at
 };
 
 struct Simulation {

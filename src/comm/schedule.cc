@@ -58,8 +58,8 @@ Result<Choice> Schedule::plan_fastest(const Collective& collective, const Topolo
                                       uint64_t bytes) {
   TUTTI_ASSIGN(tutti::plan::Selection selection,
                tutti::plan::select(collective, topology.graph(), bytes));
-  return Choice{wrap(std::move(selection.schedule)), selection.time_ns,
-                std::move(selection.reason)};
+  const double time_ns = selection.candidates.front().ns;
+  return Choice{wrap(std::move(selection.schedule)), time_ns, std::move(selection.why)};
 }
 
 Result<VerifiedSchedule> Schedule::verify() const {

@@ -20,7 +20,8 @@ static_assert(std::is_trivially_copyable_v<ConnectionImage>);
 static_assert(kNumBuffers <= 16 && kNumStepKinds <= 256, "StepImage packs them");
 
 Error unsupported(Rank rank, std::string_view what) {
-  return {ErrorCode::kUnsupported, fmt::format("rank {}: a device image holds {}", rank.value, what)};
+  return {ErrorCode::kUnsupported,
+          fmt::format("rank {}: a device image holds {}", rank.value, what)};
 }
 
 // The ends of one rank's connections in one direction, sorted by peer and channel.
@@ -36,8 +37,7 @@ struct Ends {
 
   [[nodiscard]] uint32_t index(uint32_t peer, uint32_t channel) const {
     const auto found = std::lower_bound(sorted.begin(), sorted.end(), End{peer, channel, 0});
-    const bool exists =
-        found != sorted.end() && found->peer == peer && found->channel == channel;
+    const bool exists = found != sorted.end() && found->peer == peer && found->channel == channel;
     return exists ? static_cast<uint32_t>(found - sorted.begin()) : UINT32_MAX;
   }
 };
@@ -102,15 +102,17 @@ class ImageMaker {
   }
 
   Error fault(uint32_t peer, uint32_t channel, const char* what) const {
-    return {ErrorCode::kMalformed, fmt::format("rank {}: the connection with rank {} on channel {} {}",
-                                               rank_.value, peer, channel, what)};
+    return {ErrorCode::kMalformed,
+            fmt::format("rank {}: the connection with rank {} on channel {} {}", rank_.value, peer,
+                        channel, what)};
   }
 
   Status add_lane(const Lane& lane) {
     lanes_.push_back({static_cast<uint32_t>(steps_.size()),
                       static_cast<uint32_t>(lane.steps.size()), lane.channel, 0});
     for (const Step& step : lane.steps) {
-      if (step.num_deps > UINT16_MAX) return unsupported(rank_, "at most 65535 dependencies a step");
+      if (step.num_deps > UINT16_MAX)
+        return unsupported(rank_, "at most 65535 dependencies a step");
       steps_.push_back(make_step(step, lane.channel));
     }
     return {};

@@ -32,9 +32,7 @@ class ImageView {
   [[nodiscard]] std::span<const ConnectionImage> recvs() const {
     return at<ConnectionImage>(header().recvs);
   }
-  [[nodiscard]] std::span<const uint32_t> scratch() const {
-    return at<uint32_t>(header().scratch);
-  }
+  [[nodiscard]] std::span<const uint32_t> scratch() const { return at<uint32_t>(header().scratch); }
 
  private:
   friend Result<ImageView> open_image(std::span<const std::byte> bytes);

@@ -119,9 +119,9 @@ Status check_roots(const Collective& c) {
   const bool stray_root = c.root != 0 && !is_rooted(c.kind);
   const bool stray_peer = c.peer != 0 && c.kind != CollectiveKind::kSendRecv;
   if (!stray_root && !stray_peer) return {};
-  return Error{ErrorCode::kMalformed, fmt::format("{} has no {}, but {} is given", to_string(c.kind),
-                                                  stray_root ? "root" : "peer",
-                                                  stray_root ? c.root : c.peer)};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("{} has no {}, but {} is given", to_string(c.kind),
+                           stray_root ? "root" : "peer", stray_root ? c.root : c.peer)};
 }
 
 }  // namespace
@@ -139,7 +139,8 @@ Status check_shape(const Schedule& schedule, std::optional<StepPlace>* where) {
   }
   TUTTI_TRY(check_roots(schedule.collective));
   const ShapeChecker checker(schedule, layout);
-  for (uint32_t r = 0; r < schedule.ranks.size(); ++r) TUTTI_TRY(checker.check_rank(Rank{r}, where));
+  for (uint32_t r = 0; r < schedule.ranks.size(); ++r)
+    TUTTI_TRY(checker.check_rank(Rank{r}, where));
   return {};
 }
 

@@ -104,8 +104,8 @@ class Reader {
   void read_ranks(JsonValue ranks) {
     const size_t num_ranks = ranks.size();
     if (ranks.exists() && num_ranks != schedule_.collective.num_ranks) {
-      ranks.fail(fmt::format("has {} entries for {} ranks", num_ranks,
-                             schedule_.collective.num_ranks));
+      ranks.fail(
+          fmt::format("has {} entries for {} ranks", num_ranks, schedule_.collective.num_ranks));
       return;
     }
     schedule_.ranks.resize(num_ranks);

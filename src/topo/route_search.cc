@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -10,25 +11,46 @@ namespace tutti::topo {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr uint32_t kNetworkZone = 0;
+
+std::vector<uint32_t> zones_of(const Topology& topology) {
+  std::unordered_set<uint32_t> machines;
+  for (const NodeId device : topology.ranks) machines.insert(topology.nodes[device.value].machine);
+  std::vector<uint32_t> zones;
+  zones.reserve(topology.nodes.size());
+  for (const Node& node : topology.nodes) {
+    zones.push_back(machines.contains(node.machine) ? node.machine + 1 : kNetworkZone);
+  }
+  return zones;
+}
 
 }  // namespace
 
-size_t RouteSearch::Side::cost_of_next_level() const {
-  size_t cost = 0;
-  for (const NodeId node : frontier) cost += links_of(node).size();
-  return cost;
+std::span<const RouteSearch::Edge> RouteSearch::Side::edges_to(NodeId node, uint32_t zone) const {
+  const auto begin = edges.begin() + first[node.value];
+  const auto end = edges.begin() + first[node.value + 1];
+  const auto low = std::lower_bound(begin, end, zone,
+                                    [](const Edge& edge, uint32_t z) { return edge.zone < z; });
+  const auto high =
+      std::upper_bound(low, end, zone, [](uint32_t z, const Edge& edge) { return z < edge.zone; });
+  return {low, high};
 }
 
-RouteSearch::Side RouteSearch::make_side(const Topology& topology, NodeId Link::*near,
-                                         NodeId Link::*far) {
-  const size_t num_nodes = topology.nodes.size();
-  Side side{near, far, std::vector<uint32_t>(num_nodes + 1), {}};
-  for (const Link& link : topology.links) ++side.first[(link.*near).value + 1];
+RouteSearch::Side RouteSearch::make_side(NodeId Link::*near, NodeId Link::*far) const {
+  const size_t num_nodes = topology_.nodes.size();
+  Side side{std::vector<uint32_t>(num_nodes + 1), std::vector<Edge>(topology_.links.size())};
+  for (const Link& link : topology_.links) ++side.first[(link.*near).value + 1];
   for (size_t i = 0; i < num_nodes; ++i) side.first[i + 1] += side.first[i];
-  side.adjacent.resize(topology.links.size());
   std::vector<uint32_t> next(side.first.begin(), side.first.end() - 1);
-  for (uint32_t i = 0; i < topology.links.size(); ++i) {
-    side.adjacent[next[(topology.links[i].*near).value]++] = LinkId(i);
+  for (uint32_t i = 0; i < topology_.links.size(); ++i) {
+    const NodeId end = topology_.links[i].*far;
+    side.edges[next[(topology_.links[i].*near).value]++] = {zone_[end.value], end, LinkId(i)};
+  }
+  for (size_t i = 0; i < num_nodes; ++i) {
+    std::sort(side.edges.begin() + side.first[i], side.edges.begin() + side.first[i + 1],
+              [](const Edge& a, const Edge& b) {
+                return std::pair(a.zone, a.link) < std::pair(b.zone, b.link);
+              });
   }
   side.seen.resize(num_nodes);
   side.depth.resize(num_nodes);
@@ -38,9 +60,18 @@ RouteSearch::Side RouteSearch::make_side(const Topology& topology, NodeId Link::
 
 RouteSearch::RouteSearch(const Topology& topology)
     : topology_(topology),
-      forward_(make_side(topology, &Link::from, &Link::to)),
-      backward_(make_side(topology, &Link::to, &Link::from)),
+      zone_(zones_of(topology)),
+      forward_(make_side(&Link::from, &Link::to)),
+      backward_(make_side(&Link::to, &Link::from)),
       latency_to_go_(topology.nodes.size()) {}
+
+size_t RouteSearch::cost_of_next_level(const Side& side) const {
+  size_t cost = 0;
+  for (const NodeId node : side.frontier) {
+    for (const uint32_t zone : zones_) cost += side.edges_to(node, zone).size();
+  }
+  return cost;
+}
 
 void RouteSearch::reach(Side& side, NodeId node, double width) {
   side.seen[node.value] = number_;
@@ -61,20 +92,22 @@ void RouteSearch::start(Side& side, NodeId at) {
 void RouteSearch::expand(Side& side, NodeId goal) {
   const std::vector<NodeId> from = std::exchange(side.frontier, {});
   side.levels.push_back(side.links.size());
+  const auto look = [&](NodeId node, const Edge& edge) {
+    const NodeId next = edge.next;
+    if (topology_.nodes[next.value].kind == NodeKind::kDevice && next != goal) return;
+    const double width = std::min(side.width[node.value], topology_.links[edge.link.value].gbps);
+    if (side.seen[next.value] != number_) {
+      reach(side, next, width);
+    } else if (side.depth[next.value] == side.num_levels()) {
+      side.width[next.value] = std::max(side.width[next.value], width);
+    } else {
+      return;  // it was reached with fewer links
+    }
+    side.links.push_back(edge.link);
+  };
   for (const NodeId node : from) {
-    for (const LinkId id : side.links_of(node)) {
-      const Link& link = topology_.links[id.value];
-      const NodeId next = link.*side.far;
-      if (topology_.nodes[next.value].kind == NodeKind::kDevice && next != goal) continue;
-      const double width = std::min(side.width[node.value], link.gbps);
-      if (side.seen[next.value] != number_) {
-        reach(side, next, width);
-      } else if (side.depth[next.value] == side.num_levels()) {
-        side.width[next.value] = std::max(side.width[next.value], width);
-      } else {
-        continue;  // it was reached with fewer links
-      }
-      side.links.push_back(id);
+    for (const uint32_t zone : zones_) {
+      for (const Edge& edge : side.edges_to(node, zone)) look(node, edge);
     }
   }
   side.levels.back() = side.links.size();
@@ -88,12 +121,14 @@ bool RouteSearch::is_met(NodeId node) const {
 // nodes at this many links from the sender.
 bool RouteSearch::meet(NodeId from, NodeId to) {
   ++number_;
+  zones_ = {kNetworkZone, zone_[from.value]};
+  if (zone_[to.value] != zone_[from.value]) zones_.push_back(zone_[to.value]);
   start(forward_, from);
   start(backward_, to);
   meeting_.clear();
   while (meeting_.empty()) {
     if (forward_.frontier.empty() || backward_.frontier.empty()) return false;
-    const bool is_forward = forward_.cost_of_next_level() <= backward_.cost_of_next_level();
+    const bool is_forward = cost_of_next_level(forward_) <= cost_of_next_level(backward_);
     Side& side = is_forward ? forward_ : backward_;
     expand(side, is_forward ? to : from);
     for (const NodeId node : side.frontier) {

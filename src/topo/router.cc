@@ -28,7 +28,7 @@ Result<std::span<const LinkId>> Router::route(Rank from, Rank to) {
   if (entry->second.empty()) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("no route from rank {} ({}) to rank {} ({}): no links lead there "
-                             "without passing through another device",
+                             "without passing through another device or a third machine",
                              from.value, topology_.device_of(from).name, to.value,
                              topology_.device_of(to).name)};
   }

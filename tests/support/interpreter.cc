@@ -187,6 +187,8 @@ class Interpreter {
                      fmt::format("{} writes {} elements into {}", ir::step_name(Rank{rank}, ref),
                                  elems.size(), capacity)};
       }
+      // What a longer chunk left behind it in a reused position is no part of this one.
+      elems.resize(capacity, kUnwritten);
       std::copy(elems.begin(), elems.end(), memory_[rank].at(region.buffer, region.index + i));
     }
     return {};

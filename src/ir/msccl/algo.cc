@@ -12,12 +12,12 @@
 namespace tutti::ir::msccl {
 namespace {
 
-constexpr std::array<std::string_view, 9> kRowNames = {"s",   "r",    "rcs", "rrs", "rrc",
+constexpr std::array<std::string_view, 9> kRowNames = {"s",    "r",   "rcs", "rrs", "rrc",
                                                        "rrcs", "cpy", "re",  "nop"};
 constexpr std::array<StepKind, 8> kStepKinds = {
-    StepKind::kSend,          StepKind::kRecv,       StepKind::kRecvCopySend,
+    StepKind::kSend,           StepKind::kRecv,       StepKind::kRecvCopySend,
     StepKind::kRecvReduceSend, StepKind::kRecvReduce, StepKind::kRecvReduceCopySend,
-    StepKind::kCopy,          StepKind::kReduce};
+    StepKind::kCopy,           StepKind::kReduce};
 
 class LimitChecker {
  public:
@@ -37,8 +37,8 @@ class LimitChecker {
 
  private:
   static Error over(const std::string& place, std::string_view what, uint32_t limit) {
-    return {ErrorCode::kUnsupported,
-            fmt::format("{}{}{} {} that MSCCL takes", place, place.empty() ? "" : ": ", what, limit)};
+    return {ErrorCode::kUnsupported, fmt::format("{}{}{} {} that MSCCL takes", place,
+                                                 place.empty() ? "" : ": ", what, limit)};
   }
 
   Status check_gpu(uint32_t g) const {
@@ -63,7 +63,8 @@ class LimitChecker {
     const uint32_t most_peers = std::max(*std::max_element(num_sends.begin(), num_sends.end()),
                                          *std::max_element(num_recvs.begin(), num_recvs.end()));
     if (most_peers > kMaxPeersPerChannel) {
-      return over(place, fmt::format("{} peers on one channel (use more channels), at most", most_peers),
+      return over(place,
+                  fmt::format("{} peers on one channel (use more channels), at most", most_peers),
                   kMaxPeersPerChannel);
     }
     if (num_nodes > kMaxNodes) {
@@ -79,8 +80,12 @@ class LimitChecker {
       return over(place, fmt::format("channel {} is beyond the", block.channel), kMaxChannels);
     }
     if (block.rows.size() > kMaxRows) {
-      return over(place, fmt::format("{} steps, nops for dependencies included (use more lanes or fewer chunks), at most", block.rows.size()),
-                  kMaxRows);
+      return over(
+          place,
+          fmt::format(
+              "{} steps, nops for dependencies included (use more lanes or fewer chunks), at most",
+              block.rows.size()),
+          kMaxRows);
     }
     for (uint32_t r = 0; r < block.rows.size(); ++r) {
       const Row& row = block.rows[r];

@@ -17,15 +17,15 @@ namespace tutti::ir::msccl {
 
 // What MSCCL's parser refuses beyond, or silently cuts off (its fixed-size tables and fields).
 inline constexpr uint32_t kMaxBlocks = 216;
-inline constexpr uint32_t kMaxRows = 256;       // of a thread block, nops included
-inline constexpr uint32_t kMaxCount = 71;       // chunks of one transfer
+inline constexpr uint32_t kMaxRows = 256;  // of a thread block, nops included
+inline constexpr uint32_t kMaxCount = 71;  // chunks of one transfer
 inline constexpr uint32_t kMaxChannels = 32;
 inline constexpr uint32_t kMaxPeersPerChannel = 32;
 inline constexpr uint32_t kMaxNameLength = 63;
-inline constexpr uint32_t kMaxOffset = 32767;   // offsets are kept in 16 bits
-inline constexpr uint32_t kMaxDepBlock = 127;   // the block a row waits for, in 8 bits
-inline constexpr uint32_t kMaxNodes = 4095;     // XML elements that one rank looks at
-inline constexpr uint32_t kMaxRanks = 1024;     // elements below one element
+inline constexpr uint32_t kMaxOffset = 32767;  // offsets are kept in 16 bits
+inline constexpr uint32_t kMaxDepBlock = 127;  // the block a row waits for, in 8 bits
+inline constexpr uint32_t kMaxNodes = 4095;    // XML elements that one rank looks at
+inline constexpr uint32_t kMaxRanks = 1024;    // elements below one element
 inline constexpr uint32_t kMaxValueLength = 255;
 
 // The type of a <step>. kNop only waits.

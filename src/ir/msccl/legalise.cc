@@ -230,8 +230,8 @@ class RankLegaliser {
   const RankProgram& program_;
   uint32_t scratch_end_;
   std::vector<Block> blocks_;
-  std::vector<std::vector<Waits>> waits_;      // of every row of every block
-  std::vector<std::vector<Placed>> placed_;    // of every step of every lane
+  std::vector<std::vector<Waits>> waits_;    // of every row of every block
+  std::vector<std::vector<Placed>> placed_;  // of every step of every lane
 };
 
 Status check_sayable(const Schedule& schedule) {
@@ -239,9 +239,10 @@ Status check_sayable(const Schedule& schedule) {
     return Error{ErrorCode::kUnsupported, std::move(what)};
   };
   if (collective_name(schedule.collective.kind).empty()) {
-    return unsupported(fmt::format("MSCCL has no {}; its collectives are allreduce, reduce, "
-                                   "broadcast, allgather, reduce_scatter and alltoall",
-                                   to_string(schedule.collective.kind)));
+    return unsupported(
+        fmt::format("MSCCL has no {}; its collectives are allreduce, reduce, "
+                    "broadcast, allgather, reduce_scatter and alltoall",
+                    to_string(schedule.collective.kind)));
   }
   if (schedule.name.find_first_of("\"'<>&\n\r\t") != std::string::npos) {
     return unsupported("MSCCL reads no escapes: the name must be without quotes, <, > and &");
@@ -251,8 +252,8 @@ Status check_sayable(const Schedule& schedule) {
     for (uint32_t l = 0; l < lanes.size(); ++l) {
       for (uint32_t s = 0; s < lanes[l].steps.size(); ++s) {
         if (lanes[l].steps[s].num_chunks > 0) continue;
-        return unsupported(fmt::format("{}: MSCCL has no messages without data",
-                                       step_name(Rank{r}, {l, s})));
+        return unsupported(
+            fmt::format("{}: MSCCL has no messages without data", step_name(Rank{r}, {l, s})));
       }
     }
   }
@@ -282,8 +283,7 @@ Status choose_protocol(const Schedule& schedule, Algo& algo) {
   algo.max_bytes = has_scratch ? kMaxBytesWithScratch : kMaxBytes;
   if (most_chunks == 1) return {};  // MSCCL cuts single chunks into pieces that fit, in its loop
   const uint64_t place_bytes = simple ? kSimpleBytes : kLowLatencyBytes;
-  const uint64_t fitting =
-      place_bytes / std::min(most_chunks, kMaxCount) * algo.chunks_per_loop;
+  const uint64_t fitting = place_bytes / std::min(most_chunks, kMaxCount) * algo.chunks_per_loop;
   algo.max_bytes = std::min(algo.max_bytes, fitting);
   return {};
 }

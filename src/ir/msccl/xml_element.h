@@ -1,6 +1,6 @@
 // An XML element that complains with file, line and attribute. The first complaint of a file is
-// its error; later ones are ignored, and a missing attribute reads as zero, so a reader is a list of
-// demands with one look at the error at its end.
+// its error; later ones are ignored, and a missing attribute reads as zero, so a reader is a list
+// of demands with one look at the error at its end.
 #pragma once
 
 #include <tinyxml2.h>

@@ -266,12 +266,13 @@ class Reader {
         for (const Row& row : block.rows) {
           if (row.dep_block < 0) continue;
           const auto target = static_cast<size_t>(row.dep_block);
-          const bool exists = target < blocks.size() &&
-                              static_cast<size_t>(row.dep_row) < blocks[target].rows.size();
-          if (exists && blocks[target].rows[static_cast<size_t>(row.dep_row)].has_dep) continue;
+          const auto number = static_cast<size_t>(row.dep_row);
+          const bool exists = target < blocks.size() && number < blocks[target].rows.size() &&
+                              blocks[target].rows[number].type != RowType::kNop;
+          if (exists && blocks[target].rows[number].has_dep) continue;
           file_.fail(row.line, fmt::format("<step> depid, deps: tb {} step {} of gpu {} {}",
                                            row.dep_block, row.dep_row, g,
-                                           exists ? "has hasdep=\"0\"" : "does not exist"));
+                                           exists ? "has hasdep=\"0\"" : "is no step to wait for"));
         }
       }
     }

@@ -72,10 +72,9 @@ class Writer {
     put(">\n");
     for (size_t r = 0; r < block.rows.size(); ++r) {
       if (write_row(block.rows[r], r)) continue;
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("{}: too many dependencies for an XML file",
-                               place_name(algo, g, static_cast<int32_t>(b),
-                                          static_cast<int32_t>(r)))};
+      return Error{ErrorCode::kUnsupported, fmt::format("{}: too many dependencies for an XML file",
+                                                        place_name(algo, g, static_cast<int32_t>(b),
+                                                                   static_cast<int32_t>(r)))};
     }
     put("  </tb>\n");
     return {};

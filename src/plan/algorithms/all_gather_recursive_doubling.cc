@@ -5,8 +5,8 @@
 // ceil(log2 p) rounds. Where the halves differ in size, one rank of the smaller half serves two
 // ranks of the larger. A group's blocks are consecutive, so every message is one region of output.
 //
-// Cost: ceil(log2 p) alpha + n (p-1)/p beta; when p is no power of two, some ranks send up to half
-// of n once more.
+// Cost: ceil(log2 p) alpha + n (p-1)/p beta. When p is no power of two, some ranks send twice in a
+// round, up to n/2 more.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"

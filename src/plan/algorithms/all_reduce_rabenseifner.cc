@@ -6,8 +6,8 @@
 // out after. Sums lie in output; the result of what a rank gave away comes from the rank that took
 // it. No scratch.
 //
-// Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; when p is no power of two, up to
-// n beta + n/2 gamma more on some ranks.
+// Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma. When p is no power of two, up to
+// alpha + n beta + n/2 gamma more.
 #include "base/try.h"
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
@@ -39,8 +39,8 @@ const Algorithm kAllReduceRabenseifner{
     .name = "rabenseifner",
     .idea = "Recursive halving scatters the sums, recursive doubling gathers the results.",
     .cost =
-        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to n beta + n/2 gamma "
-        "more when p is no power of 2",
+        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to alpha + n beta + n/2 "
+        "gamma more when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,

@@ -9,7 +9,7 @@
 //    message; what it gets is copied to output, since sources are g apart there.
 //
 // Cost: (N-1 + g-1) alpha + n (N-1)/N beta across + n (g-1)/g beta inside, and 2n of copies.
-// Scratch is about 3n.
+// Scratch is about 3n. The ranks of a small last node take more messages: up to g from every node.
 #include "base/try.h"
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"

@@ -15,14 +15,15 @@ Split split_of(Range group, uint32_t member, const std::function<Rank(uint32_t)>
   const Range upper{middle, group.end};
   const bool has_lone = lower.size() > upper.size();
   const uint32_t lone = middle - 1;
-  if (has_lone && member == lone) return {lower, upper, rank_of(middle), {}};
+  const uint32_t helper = middle + upper.size() / 2;
+  if (has_lone && member == lone) return {lower, upper, rank_of(helper), {}};
   if (member < middle) {
     const Rank partner = rank_of(middle + (member - group.begin));
     return {lower, upper, partner, {partner}};
   }
   const Rank partner = rank_of(group.begin + (member - middle));
   Split split{upper, lower, partner, {partner}};
-  if (has_lone && member == middle) split.takes_from.push_back(rank_of(lone));
+  if (has_lone && member == helper) split.takes_from.push_back(rank_of(lone));
   return split;
 }
 

@@ -5,9 +5,11 @@
 // the halves go on by themselves. After ceil(log2 n) splits each member has all of its own part.
 //
 // In a group of odd size the lower half has one member more. The lone one, the last of the lower
-// half, gives to the first of the upper half, which so takes from two; the lone one takes from
-// nobody, and since its group still sums up to the same, nothing is missing. Who was first of an
-// upper half is first of lower halves from then on: a member takes twice at most once.
+// half, gives to the helper, the middle one of the upper half, which so takes from two; the lone
+// one takes from nobody, and since its group still sums up to the same, nothing is missing. Helpers
+// are late for the next split. From the middle, lateness spreads to other members than the helpers
+// of later splits, so that the longest chain of messages has at most one more than there are
+// splits. (The first of an upper half would be late for every helper after it.)
 //
 // Read backwards, with "gives" and "takes" exchanged, the same splits gather what was scattered.
 #pragma once

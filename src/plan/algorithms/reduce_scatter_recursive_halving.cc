@@ -6,8 +6,8 @@
 // scratch, and its own block in output at the end. Sums shrink where they lie: what is given away
 // is never written again, so nothing waits for it to be taken.
 //
-// Cost: ceil(log2 p) alpha + n (p-1)/p (beta + gamma); when p is no power of two, some ranks take
-// up to half of n once more. Scratch is half of n.
+// Cost: ceil(log2 p) alpha + n (p-1)/p (beta + gamma). When p is no power of two, some ranks take
+// twice in a round: up to alpha + n/2 (beta + gamma) more. Scratch is half of n.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"
@@ -61,7 +61,9 @@ const Algorithm kReduceScatterRecursiveHalving{
     .kind = CollectiveKind::kReduceScatter,
     .name = "recursive_halving",
     .idea = "The ranks split into halves, each half taking over the sums of its own blocks.",
-    .cost = "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to n/2 more when p is no power of 2",
+    .cost =
+        "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to alpha + n/2 (beta + gamma) more "
+        "when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,

@@ -64,9 +64,22 @@ TEST(Router, NeverPassesThroughADevice) {
     EXPECT_EQ(route.error().code, ErrorCode::kNotFound);
     EXPECT_EQ(route.error().message,
               "no route from rank 0 (a) to rank 2 (c): no links lead there without passing through "
-              "another device");
+              "another device or a third machine");
   }
   EXPECT_THAT(route_names(topology, router, 1, 2), ElementsAre("b", "c"));
+}
+
+TEST(Router, NeverPassesThroughAThirdMachine) {
+  Topology topology = open("switch:1*3").value();
+  ASSERT_TRUE(check(topology));
+  const NodeId relay = *find_node(topology, "node1/switch");
+  connect(topology, NodeId(0), relay, {LinkClass::kOther, 99, 0});
+  connect(topology, relay, topology.ranks[2], {LinkClass::kOther, 99, 0});
+  Router router(topology);
+  EXPECT_THAT(route_names(topology, router, 0, 1),
+              ElementsAre("node0/dev0", "node1/switch", "node1/dev0"));
+  EXPECT_THAT(route_names(topology, router, 0, 2),
+              ElementsAre("node0/dev0", "node0/nic0", "fabric", "node2/nic0", "node2/dev0"));
 }
 
 TEST(Router, FollowsTheDirectionOfLinks) {
@@ -150,6 +163,8 @@ class AllPaths {
   void visit(NodeId node) {
     if (node == to_) return found_.push_back(path_);
     if (!path_.links.empty() && topology_.nodes[node.value].kind == NodeKind::kDevice) return;
+    if (path_.links.empty()) from_ = node;
+    if (is_third_machine(node)) return;
     on_path_.push_back(node);
     for (uint32_t i = 0; i < topology_.links.size(); ++i) {
       const Link& link = topology_.links[i];
@@ -165,7 +180,16 @@ class AllPaths {
     on_path_.pop_back();
   }
 
+  [[nodiscard]] bool is_third_machine(NodeId node) const {
+    const auto machine = [this](NodeId id) { return topology_.nodes[id.value].machine; };
+    const bool holds_ranks =
+        std::any_of(topology_.ranks.begin(), topology_.ranks.end(),
+                    [&](NodeId device) { return machine(device) == machine(node); });
+    return holds_ranks && machine(node) != machine(from_) && machine(node) != machine(to_);
+  }
+
   const Topology& topology_;
+  NodeId from_;
   NodeId to_;
   Path path_;
   std::vector<NodeId> on_path_;
@@ -208,6 +232,7 @@ Topology random_topology(std::mt19937_64& random) {
     } else {
       add_node(topology, NodeKind::kSwitch, name);
     }
+    topology.nodes.back().machine = below(3);
   }
   const uint32_t num_links = below(3 * num_nodes);
   for (uint32_t i = 0; i < num_links; ++i) {

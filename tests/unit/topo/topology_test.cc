@@ -43,7 +43,8 @@ TEST(Topology, RefusesANameUsedTwice) {
 }
 
 TEST(Topology, RefusesNamesThatCannotBeWrittenOnACommandLine) {
-  for (const std::string name : {"", "a b", "a~b", "a=b", "a,b", "a\"b", "a\\b", "a\n", "\xc3\xa9"}) {
+  for (const std::string name :
+       {"", "a b", "a~b", "a=b", "a,b", "a\"b", "a\\b", "a\n", "\xc3\xa9"}) {
     Topology topology = two_devices();
     topology.nodes[1].name = name;
     EXPECT_FALSE(check(topology)) << name;
