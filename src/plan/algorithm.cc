@@ -20,6 +20,18 @@ Error invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
 
+Status check_collective(const Collective& collective) {
+  TUTTI_TRY(ir::Layout::create(collective, 1));
+  const std::string_view kind = to_string(collective.kind);
+  if (collective.root != 0 && !is_rooted(collective.kind)) {
+    return invalid(fmt::format("{} has no root, but {} is given", kind, collective.root));
+  }
+  if (collective.peer != 0 && collective.kind != CollectiveKind::kSendRecv) {
+    return invalid(fmt::format("{} has no peer, but {} is given", kind, collective.peer));
+  }
+  return {};
+}
+
 // Refuses an option that was given but is not taken, naming the algorithms of this collective that
 // do take it.
 Status check_taken(const Algorithm& algorithm, bool Algorithm::*takes, uint32_t given,
@@ -102,7 +114,7 @@ Result<const Algorithm*> find_algorithm(CollectiveKind kind, std::string_view na
 Result<ir::Schedule> make(const Collective& collective, std::string_view algorithm,
                           const Options& options) {
   TUTTI_ASSIGN(const Algorithm* const found, find_algorithm(collective.kind, algorithm));
-  TUTTI_TRY(ir::Layout::create(collective, 1));
+  TUTTI_TRY(check_collective(collective));
   TUTTI_TRY(check_options(*found, options));
   return found->make(collective, options);
 }

@@ -74,15 +74,4 @@ std::string explain(std::span<const Candidate> candidates, const sim::Report& re
   return text;
 }
 
-std::string describe(const Candidate& candidate) {
-  std::string text(candidate.algorithm->name);
-  const auto add = [&](std::string_view option, uint32_t value) {
-    if (value != 0) text += fmt::format(", {} {}", option, value);
-  };
-  add("chunks", candidate.options.chunks);
-  add("radix", candidate.options.radix);
-  add("group_size", candidate.options.group_size);
-  return text;
-}
-
 }  // namespace tutti::plan

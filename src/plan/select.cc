@@ -126,6 +126,17 @@ bool is_better(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
+std::string describe(const Candidate& candidate) {
+  std::string text(candidate.algorithm->name);
+  const auto add = [&](std::string_view option, uint32_t value) {
+    if (value != 0) text += fmt::format(", {} {}", option, value);
+  };
+  add("chunks", candidate.options.chunks);
+  add("radix", candidate.options.radix);
+  add("group_size", candidate.options.group_size);
+  return text;
+}
+
 Result<Selection> select(const Collective& collective, const topo::Topology& topology,
                          uint64_t bytes, const SelectOptions& given) {
   TUTTI_TRY(ir::Layout::create(collective, 1));

@@ -42,12 +42,12 @@ struct Options {
   uint64_t bytes = 0;
   uint32_t elem_bytes = 1;
   // Elements of each block (ir::Sizes::uneven). When not empty, `bytes` is not looked at.
-  std::vector<uint64_t> block_elems;
+  std::vector<uint64_t> block_elems = {};
 
   Discipline discipline = Discipline::kLending;
-  std::vector<StartSkew> start_skew;
-  std::vector<SlowRank> slow_ranks;
-  std::vector<SlowLink> slow_links;
+  std::vector<StartSkew> start_skew = {};
+  std::vector<SlowRank> slow_ranks = {};
+  std::vector<SlowLink> slow_links = {};
   double step_overhead_ns = 0;  // a lane is busy for this long before each step
   double copy_gbps = 0;         // rate of copy steps; 0: free
 

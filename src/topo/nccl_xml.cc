@@ -282,7 +282,7 @@ Status Reader::read_gpu_links(const Gpu& gpu) {
       TUTTI_ASSIGN(const uint32_t megabytes, number(*link, "bw", 1, 1'000'000'000));
       TUTTI_ASSIGN(const uint32_t count, number(*link, "count", 1, kMaxLinkCount));
       connect(topology_, gpu.node, gpu.parent_host,
-              {LinkClass::kNvlink, megabytes * (count / 1000.0), kC2cNs});
+              {LinkClass::kNvlink, megabytes * 1.0 * count / 1000, kC2cNs});
     }
   }
   return {};

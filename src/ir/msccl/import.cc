@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 #include "base/try.h"
 #include "ir/layout.h"
-#include "ir/msccl/rank_order.h"
+#include "ir/msccl/waits.h"
 #include "ir/shape.h"
 
 namespace tutti::ir::msccl {
@@ -43,16 +43,17 @@ Result<uint32_t> find_root(const Algo& algo) {
   return malformed(algo, "cannot tell which gpu is the root; give <algo> a tutti_root");
 }
 
-// One gpu's thread blocks as lanes.
+// One gpu's thread blocks as lanes. A row is one step; but a fused row that others wait for, or a
+// later row of whose block they do, becomes two: they wait for its data, not for its message.
 class RankImporter {
  public:
   explicit RankImporter(const Gpu& gpu) : gpu_(gpu) {
     for (const Block& block : gpu.blocks) {
-      uint32_t next = 0;
-      auto& numbers = step_of_row_.emplace_back();
-      for (const Row& row : block.rows) {
-        numbers.push_back(next);
-        if (row.type != RowType::kNop) ++next;
+      auto& last = last_step_.emplace_back();
+      uint32_t num_steps = 0;
+      for (size_t r = 0; r < block.rows.size(); ++r) {
+        num_steps += num_steps_of(block, r);
+        last.push_back(num_steps == 0 ? 0 : num_steps - 1);
       }
     }
   }
@@ -61,29 +62,56 @@ class RankImporter {
     RankProgram program;
     program.scratch.assign(gpu_.scratch_chunks, kAnyChunk);
     for (const Block& block : gpu_.blocks) {
-      Lane lane;
+      Lane& lane = program.lanes.emplace_back();
       lane.channel = block.channel;
-      std::vector<StepRef> after;
-      for (const Row& row : block.rows) {
-        if (row.dep_block >= 0) add_dep(row, after);
+      const auto first_dep = [&] { return static_cast<uint32_t>(program.deps.size()); };
+      uint32_t begin = first_dep();
+      for (size_t r = 0; r < block.rows.size(); ++r) {
+        const Row& row = block.rows[r];
+        if (row.dep_block >= 0) program.deps.push_back(target_of(row));
         if (row.type == RowType::kNop) continue;
-        lane.steps.push_back(make_step(block, row, program, after));
-        after.clear();
+        const uint32_t num_deps = first_dep() - begin;
+        Step step = make_step(block, row);
+        step.num_deps = num_deps;
+        step.first_dep = num_deps == 0 ? 0 : begin;
+        begin = first_dep();
+        if (num_steps_of(block, r) == 1) {
+          lane.steps.push_back(step);
+        } else {
+          unfuse(step, lane.steps);
+        }
       }
-      program.lanes.push_back(std::move(lane));
+      program.deps.resize(begin);  // of nops that nothing follows
     }
     return program;
   }
 
- private:
-  void add_dep(const Row& row, std::vector<StepRef>& after) const {
-    const auto lane = static_cast<uint32_t>(row.dep_block);
-    const StepRef dep{lane, step_of_row_[lane][static_cast<size_t>(row.dep_row)]};
-    if (std::find(after.begin(), after.end(), dep) == after.end()) after.push_back(dep);
+  // The row that a step came from.
+  [[nodiscard]] size_t row_of(StepRef ref) const {
+    const auto& last = last_step_[ref.lane];
+    const auto& rows = gpu_.blocks[ref.lane].rows;
+    size_t r =
+        static_cast<size_t>(std::lower_bound(last.begin(), last.end(), ref.step) - last.begin());
+    while (rows[r].type == RowType::kNop) ++r;
+    return r;
   }
 
-  static Step make_step(const Block& block, const Row& row, RankProgram& program,
-                        const std::vector<StepRef>& after) {
+ private:
+  static uint32_t num_steps_of(const Block& block, size_t r) {
+    const Row& row = block.rows[r];
+    if (row.type == RowType::kNop) return 0;
+    if (row.type != RowType::kRcs && row.type != RowType::kRrcs) return 1;
+    const bool awaited = std::any_of(block.rows.begin() + static_cast<std::ptrdiff_t>(r),
+                                     block.rows.end(), [](const Row& x) { return x.has_dep; });
+    return awaited ? 2 : 1;
+  }
+
+  StepRef target_of(const Row& row) const {
+    const auto lane = static_cast<uint32_t>(row.dep_block);
+    return {lane, last_step_[lane][static_cast<size_t>(row.dep_row)]};
+  }
+
+  static Step make_step(const Block& block, const Row& row) {
     Step step;
     step.kind = step_kind(row.type);
     step.src_buffer = row.src_buffer;
@@ -93,105 +121,31 @@ class RankImporter {
     step.num_chunks = row.count;
     if (receives(step.kind)) step.recv_peer = Rank{static_cast<uint32_t>(block.recv)};
     if (sends(step.kind)) step.send_peer = Rank{static_cast<uint32_t>(block.send)};
-    step.num_deps = static_cast<uint32_t>(after.size());
-    if (!after.empty()) step.first_dep = static_cast<uint32_t>(program.deps.size());
-    program.deps.insert(program.deps.end(), after.begin(), after.end());
     return step;
   }
 
+  static void unfuse(Step fused, std::vector<Step>& steps) {
+    Step send;
+    send.kind = StepKind::kSend;
+    send.src_buffer = fused.dst_buffer;
+    send.src_index = fused.dst_index;
+    send.num_chunks = fused.num_chunks;
+    send.send_peer = std::exchange(fused.send_peer, kNoRank);
+    fused.kind = fused.kind == StepKind::kRecvCopySend ? StepKind::kRecv : StepKind::kRecvReduce;
+    steps.push_back(fused);
+    steps.push_back(send);
+  }
+
   const Gpu& gpu_;
-  std::vector<std::vector<uint32_t>> step_of_row_;  // the step at or after each row of each block
-};
-
-// Makes a step that overwrites what an earlier step sent depend on that send.
-class OverwriteGuard {
- public:
-  OverwriteGuard(const Schedule& schedule, const Layout& layout, Rank rank)
-      : schedule_(schedule),
-        layout_(layout),
-        rank_(rank),
-        program_(schedule.ranks[rank.value]),
-        order_(program_) {}
-
-  RankProgram guarded() && {
-    std::unordered_map<uint64_t, std::vector<StepRef>> lent;  // place -> sends that read it
-    std::vector<std::vector<std::vector<StepRef>>> extra(program_.lanes.size());
-    for (size_t l = 0; l < extra.size(); ++l) extra[l].resize(program_.lanes[l].steps.size());
-    for (StepRef ref : order_.order()) {
-      const Step& step = program_.lanes[ref.lane].steps[ref.step];
-      if (writes_dst(step.kind)) {
-        for (uint32_t i = 0; i < step.num_chunks; ++i) {
-          guard(ref, lent[place(step.dst_buffer, step.dst_index + i)], extra[ref.lane][ref.step]);
-        }
-      }
-      if (!sends(step.kind) || step.kind == StepKind::kRecvReduceSend) continue;
-      const Region region = step.kind == StepKind::kSend ? step.src() : step.dst();
-      for (uint32_t i = 0; i < region.count; ++i) {
-        lent[place(region.buffer, region.index + i)].push_back(ref);
-      }
-    }
-    return with_extra(extra);
-  }
-
- private:
-  // In place, an input and an output position of the same chunk are the same memory.
-  [[nodiscard]] uint64_t place(Buffer buffer, uint32_t index) const {
-    const bool shared = schedule_.placement != Placement::kOutOfPlace &&
-                        schedule_.collective.kind != CollectiveKind::kAllToAll;
-    if (buffer == Buffer::kScratch || !shared) return uint64_t{index} << 2 | uint64_t(buffer);
-    return uint64_t{layout_.chunk_at(rank_, buffer, index).value} << 2 | 3;
-  }
-
-  void guard(StepRef writer, std::vector<StepRef>& lenders, std::vector<StepRef>& extra) const {
-    std::erase_if(lenders, [&](StepRef lender) {
-      if (!order_.before(lender, writer)) return false;
-      // Messages of one connection are taken in order: the last send of a lane is enough.
-      const auto same_lane = std::find_if(extra.begin(), extra.end(),
-                                          [&](StepRef other) { return other.lane == lender.lane; });
-      if (same_lane == extra.end()) {
-        extra.push_back(lender);
-      } else {
-        same_lane->step = std::max(same_lane->step, lender.step);
-      }
-      return true;
-    });
-  }
-
-  RankProgram with_extra(const std::vector<std::vector<std::vector<StepRef>>>& extra) const {
-    RankProgram result = program_;
-    result.deps.clear();
-    for (size_t l = 0; l < result.lanes.size(); ++l) {
-      for (size_t s = 0; s < result.lanes[l].steps.size(); ++s) {
-        Step& step = result.lanes[l].steps[s];
-        const auto old = program_.deps_of(step);
-        std::vector<StepRef> deps(old.begin(), old.end());
-        for (StepRef dep : extra[l][s]) {
-          if (std::find(deps.begin(), deps.end(), dep) == deps.end()) deps.push_back(dep);
-        }
-        step.num_deps = static_cast<uint32_t>(deps.size());
-        step.first_dep = deps.empty() ? 0 : static_cast<uint32_t>(result.deps.size());
-        result.deps.insert(result.deps.end(), deps.begin(), deps.end());
-      }
-    }
-    return result;
-  }
-
-  const Schedule& schedule_;
-  const Layout& layout_;
-  const Rank rank_;
-  const RankProgram& program_;
-  const RankOrder order_;
+  std::vector<std::vector<uint32_t>> last_step_;  // of every row of every block
 };
 
 // check_shape's complaint, with the line of the row that the step came from.
 Error with_line(const Algo& algo, const Error& error, const std::optional<StepPlace>& where) {
   if (!where) return malformed(algo, error.message);
-  uint32_t step = 0;
-  for (const Row& row : algo.gpus[where->rank.value].blocks[where->ref.lane].rows) {
-    if (row.type == RowType::kNop || step++ != where->ref.step) continue;
-    return {error.code, fmt::format("{}:{}: <step>: {}", algo.source, row.line, error.message)};
-  }
-  return malformed(algo, error.message);
+  const Gpu& gpu = algo.gpus[where->rank.value];
+  const Row& row = gpu.blocks[where->ref.lane].rows[RankImporter(gpu).row_of(where->ref)];
+  return {error.code, fmt::format("{}:{}: <step>: {}", algo.source, row.line, error.message)};
 }
 
 }  // namespace
@@ -221,7 +175,7 @@ Result<Schedule> import_plainly(const Algo& algo) {
   }
   TUTTI_ASSIGN(const Layout layout, Layout::create(schedule.collective, schedule.chunks_per_block));
   for (uint32_t r = 0; r < num_ranks; ++r) {
-    schedule.ranks[r] = OverwriteGuard(schedule, layout, Rank{r}).guarded();
+    schedule.ranks[r] = translate_waits(schedule, layout, Rank{r});
   }
   return schedule;
 }

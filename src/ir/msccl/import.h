@@ -14,8 +14,8 @@ namespace tutti::ir::msccl {
 [[nodiscard]] std::optional<Schedule> reassemble(const Algo& algo);
 
 // What the file itself says: one lane a thread block, nops as dependencies of the next step, as
-// many slots as the protocol's FIFO holds messages. MSCCL copies what it sends, so its programs
-// overwrite memory after sending it; here a step that does so depends on the send. Of good shape.
+// many slots as the protocol's FIFO holds messages. waits.h says what becomes of MSCCL's waits. Of
+// good shape.
 [[nodiscard]] Result<Schedule> import_plainly(const Algo& algo);
 
 }  // namespace tutti::ir::msccl

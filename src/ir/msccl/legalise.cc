@@ -244,6 +244,9 @@ Status check_sayable(const Schedule& schedule) {
                     "broadcast, allgather, reduce_scatter and alltoall",
                     to_string(schedule.collective.kind)));
   }
+  if (schedule.slots == 0) {
+    return unsupported("MSCCL sends through slots, but this schedule was planned for none");
+  }
   if (schedule.name.find_first_of("\"'<>&\n\r\t") != std::string::npos) {
     return unsupported("MSCCL reads no escapes: the name must be without quotes, <, > and &");
   }

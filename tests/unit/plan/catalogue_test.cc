@@ -126,5 +126,16 @@ TEST(Catalogue, RefusesACollectiveThatCannotBe) {
   EXPECT_THAT(bad_root.error().message, HasSubstr("root 3"));
 }
 
+TEST(Catalogue, RefusesARootOrPeerWhereThereIsNone) {
+  const auto root =
+      make({.kind = CollectiveKind::kBarrier, .num_ranks = 3, .root = 1}, "dissemination", {});
+  ASSERT_FALSE(root.ok());
+  EXPECT_EQ(root.error().message, "barrier has no root, but 1 is given");
+  const auto peer =
+      make({.kind = CollectiveKind::kReduce, .num_ranks = 3, .root = 1, .peer = 2}, "chain", {});
+  ASSERT_FALSE(peer.ok());
+  EXPECT_EQ(peer.error().message, "reduce has no peer, but 2 is given");
+}
+
 }  // namespace
 }  // namespace tutti::plan

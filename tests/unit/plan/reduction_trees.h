@@ -50,7 +50,9 @@ class ReductionTrees {
   Expression contribution(uint32_t rank, ChunkId chunk) {
     return intern({false, rank, chunk.value});
   }
-  Expression add(Expression a, Expression b) { return intern({true, std::min(a, b), std::max(a, b)}); }
+  Expression add(Expression a, Expression b) {
+    return intern({true, std::min(a, b), std::max(a, b)});
+  }
 
   bool run_all_lanes() {
     bool ran = false;

@@ -1,0 +1,17 @@
+// Files that readers are tested with and outputs are compared with: tests/golden/topo.
+#pragma once
+
+#include <string>
+
+#include "base/file.h"
+
+namespace tutti::topo {
+
+inline std::string golden_path(const std::string& name) {
+  return std::string(TUTTI_GOLDEN_DIR) + "/" + name;
+}
+inline std::string golden_text(const std::string& name) {
+  return base::read_file(golden_path(name)).value();
+}
+
+}  // namespace tutti::topo
