@@ -65,7 +65,7 @@ class LaneWriter {
 };
 
 struct BuilderOptions {
-  std::string name;
+  std::string name = {};
   uint32_t chunks_per_block = 1;
   uint32_t slots = 2;
   Placement placement = Placement::kEither;

@@ -22,7 +22,8 @@ inline constexpr double kNvlinkGa102Gbps = 14.0625;  // A40, RTX A6000; usable 1
 // on either side.
 inline constexpr double kNvlinkNs = 700;
 inline constexpr double kNvswitchNs = 350;
-// NVLink-C2C of a Grace superchip, each GPU's share. Its latency is nominal.
+// NVLink-C2C of a Grace superchip: 900 GB/s of both directions, taken as shared evenly by its two
+// GPUs. Its latency is nominal.
 inline constexpr double kC2cGbps = 225;
 inline constexpr double kC2cNs = 250;
 
@@ -50,6 +51,7 @@ inline constexpr double kSocketBroadwellGbps = 6;
 inline constexpr double kSocketSkylakeGbps = 10;
 inline constexpr double kSocketSapphireGbps = 22;
 inline constexpr double kSocketEmeraldGbps = 40;
+inline constexpr double kSocketGraceGbps = 40;  // nominal: as the fastest above
 inline constexpr double kSocketAmdGbps = 16;
 inline constexpr double kSocketNs = 500;
 inline Wire socket(double gbps) { return {LinkClass::kSocket, gbps, kSocketNs}; }
@@ -61,7 +63,8 @@ inline constexpr double kNetworkNs = 650;
 inline constexpr double kSpineNs = 250;
 inline Wire network(double gbps) { return {LinkClass::kNetwork, gbps, kNetworkNs}; }
 
-// How fast a device combines two operands: each result byte is two reads and a write of its memory.
+// How fast a device combines two operands: each result byte is two reads and a write of its memory,
+// whose rate is the one the vendor gives. An upper limit: kernels that do it are somewhat slower.
 inline double reduce_gbps(double memory_gbps) { return std::floor(memory_gbps / 3); }
 
 }  // namespace tutti::topo

@@ -1,10 +1,4 @@
 // Finds one route by the rule of router.h, without looking at more of a large cluster than it must.
-//
-// Idea: search level by level from both ends, each time from the side whose next level costs less,
-// until the two meet. A node's links are sorted by the zone they lead to (a machine with ranks, or
-// the network), so the thousands of a central switch that lead to other machines are not looked at.
-// The links noted on the way hold every shortest route; of these, first the widest bottleneck is
-// found, then the least latency among those as wide; the walk from the sender chooses among equals.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +9,11 @@
 
 namespace tutti::topo {
 
+// Idea: search level by level from both ends, each time from the side whose next level costs less,
+// until the two meet. A node's links are sorted by the zone they lead to (a machine with ranks, or
+// the network), so the thousands of a central switch that lead to other machines are not looked at.
+// The links noted on the way hold every shortest route; of these, first the widest bottleneck is
+// found, then the least latency among those as wide; the walk from the sender chooses among equals.
 class RouteSearch {
  public:
   // The topology must pass topo::check and outlive the search.

@@ -1,11 +1,5 @@
 // The way of a message through the topology: the links between two ranks' devices.
-//
-// A route never passes through a device, nor through a machine that holds ranks but neither of the
-// two: servers do not forward. It has the fewest links possible; among such it is the widest at its
-// bottleneck, then the one of least latency. Where several links would continue an equally good
-// route (parallel spines, two NICs), they are sorted by the node they lead to, and destination rank
-// r takes the one at place r mod their count: destinations spread over parallel switches. So routes
-// are a function of the topology alone. They are found on demand and kept.
+// Routes are a function of the topology alone. They are found on demand and kept.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +15,11 @@ namespace tutti::topo {
 
 class RouteSearch;
 
+// A route never passes through a device, nor through a machine that holds ranks but neither of the
+// two: servers do not forward. It has the fewest links possible; among such it is the widest at its
+// bottleneck, then the one of least latency. Where several links would continue an equally good
+// route (parallel spines, two NICs), they are sorted by the node they lead to, and destination rank
+// r takes the one at place r mod their count: destinations spread over parallel switches.
 class Router {
  public:
   // The topology must pass topo::check and outlive the router. Not thread-safe.

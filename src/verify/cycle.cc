@@ -56,7 +56,7 @@ void CycleSearch::drop_events_that_can_run() {
     const StepNumber event = ready.back();
     ready.pop_back();
     on_cycle_[event] = false;
-    graph_.for_each_follower(event, [&](StepNumber follower) {
+    graph_.for_each_follower(event, [&](StepNumber follower, WaitKind) {
       if (--num_waits[follower] == 0) ready.push_back(follower);
     });
   }

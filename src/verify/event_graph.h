@@ -60,7 +60,7 @@ class EventGraph {
   template <class Visit>
   void for_each_wait(StepNumber event, Visit visit) const;
 
-  // The events that wait for this one, once for every Wait.
+  // The events that wait for this one, each with the kind of wait, once for every Wait.
   template <class Visit>
   void for_each_follower(StepNumber event, Visit visit) const;
 
@@ -127,19 +127,21 @@ void EventGraph::for_each_wait(StepNumber event, Visit visit) const {
 template <class Visit>
 void EventGraph::for_each_follower(StepNumber event, Visit visit) const {
   for_each_step(event, [&](StepNumber step) {
-    if (step + 1 < facts_->lane(step).end) visit(event_of(step + 1));
+    if (step + 1 < facts_->lane(step).end) visit(event_of(step + 1), WaitKind::kLane);
     if (!dependents_.empty()) {
       for (uint32_t i = first_dependent_[step]; i < first_dependent_[step + 1]; ++i) {
-        visit(event_of(dependents_[i]));
+        visit(event_of(dependents_[i]), WaitKind::kDependency);
       }
     }
     if (!next_in_slot_.empty()) {
       const StepNumber sender = facts_->sender(step);
-      if (sender != kNoStep && next_in_slot_[sender] != kNoStep) visit(next_in_slot_[sender]);
+      if (sender != kNoStep && next_in_slot_[sender] != kNoStep) {
+        visit(next_in_slot_[sender], WaitKind::kRoom);
+      }
     }
   });
   const StepNumber taker = facts_->taker(event);
-  if (taker != kNoStep) visit(event_of(taker));
+  if (taker != kNoStep) visit(event_of(taker), WaitKind::kMessage);
 }
 
 }  // namespace tutti::verify

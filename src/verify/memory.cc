@@ -33,26 +33,33 @@ bool Memory::may_write(Rank rank, ir::Region region) const {
 StepNumber Memory::read(uint64_t address, StepNumber step, StepNumber until, Reachability& order) {
   Position& position = positions_[address];
   const StepNumber writer = position.writer;
-  if (writer != kNoStep && writer != step && !order.happens_before(writer, step)) return writer;
+  const bool is_ordered =
+      writer == kNoStep || writer == step || order.happens_before(writer, step);
   remember_reader(position, until);
-  return kNoStep;
+  return is_ordered ? kNoStep : writer;
 }
 
 StepNumber Memory::write(uint64_t address, StepNumber step, Value value, Reachability& order) {
   Position& position = positions_[address];
-  const auto is_before = [&](StepNumber other) {
-    return other == kNoStep || other == step || order.happens_before(other, step);
-  };
-  // Reads were ordered after the last write, so a write that is ordered after them is after it.
-  if (position.reader == kNoStep && !is_before(position.writer)) return position.writer;
-  if (!is_before(position.reader)) return position.reader;
-  for (uint32_t i = position.more_readers; i != kNoMore; i = readers_[i].next) {
-    if (!is_before(readers_[i].until)) return readers_[i].until;
-  }
+  const StepNumber conflict = find_conflict(position, step, order);
   forget_readers(position);
   position.chunk = value.chunk;
   position.contributions = value.contributions;
   position.writer = step;
+  return conflict;
+}
+
+// Reads were ordered after the last write, so a write that is ordered after them is after it too.
+StepNumber Memory::find_conflict(const Position& position, StepNumber step,
+                                 Reachability& order) const {
+  const auto is_before = [&](StepNumber other) {
+    return other == kNoStep || other == step || order.happens_before(other, step);
+  };
+  if (position.reader == kNoStep) return is_before(position.writer) ? kNoStep : position.writer;
+  if (!is_before(position.reader)) return position.reader;
+  for (uint32_t i = position.more_readers; i != kNoMore; i = readers_[i].next) {
+    if (!is_before(readers_[i].until)) return readers_[i].until;
+  }
   return kNoStep;
 }
 

@@ -45,8 +45,8 @@ class Memory {
   // The step that wrote last, or kNoStep.
   [[nodiscard]] StepNumber writer(uint64_t address) const { return positions_[address].writer; }
 
-  // A step's read that ends when `until` has run, and a step's write. Both return kNoStep, or the
-  // earlier access that is not ordered before this one: the writer, or the end of a read.
+  // A step's read that ends when `until` has run, and a step's write. Both are done in any case and
+  // return kNoStep, or the access that is not ordered before it: a writer, or where a read ends.
   [[nodiscard]] StepNumber read(uint64_t address, StepNumber step, StepNumber until,
                                 Reachability& order);
   [[nodiscard]] StepNumber write(uint64_t address, StepNumber step, Value value,
@@ -69,6 +69,8 @@ class Memory {
     uint32_t next;
   };
 
+  [[nodiscard]] StepNumber find_conflict(const Position& position, StepNumber step,
+                                         Reachability& order) const;
   void remember_reader(Position& position, StepNumber until);
   void forget_readers(Position& position);
 

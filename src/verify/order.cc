@@ -14,15 +14,20 @@ struct Pending {
 
 }  // namespace
 
-std::optional<Order> find_order(const EventGraph& graph) {
+std::optional<Order> find_order(const EventGraph& graph, Room room) {
   const uint32_t num_steps = graph.facts().num_steps();
+  const auto counts = [room](WaitKind kind) {
+    return kind != WaitKind::kRoom || room == Room::kCounts;
+  };
   std::vector<Pending> pending(num_steps);
   std::deque<StepNumber> ready;
   uint32_t num_events = 0;
   for (StepNumber step = 0; step < num_steps; ++step) {
     if (!graph.is_event(step)) continue;
     ++num_events;
-    graph.for_each_wait(step, [&](const Wait&) { ++pending[step].num_waits; });
+    graph.for_each_wait(step, [&](const Wait& wait) {
+      if (counts(wait.kind)) ++pending[step].num_waits;
+    });
     if (pending[step].num_waits == 0) ready.push_back(step);
   }
 
@@ -38,7 +43,8 @@ std::optional<Order> find_order(const EventGraph& graph) {
       const uint32_t chain = pending[event].chain;
       order.longest_chain = std::max<uint64_t>(order.longest_chain, chain);
       StepNumber next_in_lane = kNoStep;
-      graph.for_each_follower(event, [&](StepNumber follower) {
+      graph.for_each_follower(event, [&](StepNumber follower, WaitKind kind) {
+        if (!counts(kind)) return;
         Pending& its = pending[follower];
         its.chain = std::max(its.chain, chain + 1);
         if (--its.num_waits > 0) return;

@@ -15,8 +15,12 @@ struct Order {
   uint64_t longest_chain = 0;      // events on the longest path of waits
 };
 
+// Whether events wait for room in a slot. Deadlock is asked with it. Results and hazards are asked
+// without: what then holds with the stated slots also holds with more.
+enum class Room : uint8_t { kCounts, kIgnored };
+
 // Empty if events wait for each other in a cycle. A lane runs on as long as it can before another
 // does: the order is a function of the schedule alone, and passes over memory in long strides.
-[[nodiscard]] std::optional<Order> find_order(const EventGraph& graph);
+[[nodiscard]] std::optional<Order> find_order(const EventGraph& graph, Room room);
 
 }  // namespace tutti::verify

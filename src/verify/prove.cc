@@ -49,15 +49,20 @@ std::optional<Refusal> check_grammar(const ir::Schedule& schedule) {
   return std::nullopt;
 }
 
+std::optional<Refusal> refuse_deadlock(const EventGraph& graph, RuleSet rules) {
+  if (!rules.has(Rule::kDeadlock)) return std::nullopt;
+  return refuse_cycle(graph, find_shortest_cycle(graph));
+}
+
 // Everything that is asked under one discipline. The graph's tables are freed before the next.
 std::optional<Refusal> prove_under(Discipline discipline, const Facts& facts, RuleSet rules,
                                    Proof& proof) {
   const EventGraph graph(facts, discipline);
-  const std::optional<Order> order = find_order(graph);
-  if (!order) {
-    if (!rules.has(Rule::kDeadlock)) return std::nullopt;
-    return refuse_cycle(graph, find_shortest_cycle(graph));
+  if (discipline == Discipline::kSlots && !find_order(graph, Room::kCounts)) {
+    return refuse_deadlock(graph, rules);
   }
+  const std::optional<Order> order = find_order(graph, Room::kIgnored);
+  if (!order) return refuse_deadlock(graph, rules);
   if (discipline == Discipline::kLending) proof.longest_chain = order->longest_chain;
   if (facts.schedule().collective.kind == CollectiveKind::kBarrier) {
     if (!rules.has(Rule::kBarrier)) return std::nullopt;

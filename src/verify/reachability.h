@@ -8,8 +8,7 @@
 // messages first, asking the forests at every event met and never passing the position in the
 // order beyond which nothing can be found.
 //
-// Waiting for room in a slot counts as no order here: what is proved for the stated slots then
-// holds for more slots as well.
+// Waiting for room in a slot orders nothing here, as order.h says.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace tutti::verify {
 
 class Reachability {
  public:
-  // Both must outlive this.
+  // Both must outlive this; the order may ignore room.
   Reachability(const EventGraph& graph, const Order& order);
 
   // True if `earlier` has run before `later` runs, in every run. Steps of one event are not ordered.

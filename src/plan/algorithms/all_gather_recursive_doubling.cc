@@ -6,7 +6,7 @@
 // ranks of the larger. A group's blocks are consecutive, so every message is one region of output.
 //
 // Cost: ceil(log2 p) alpha + n (p-1)/p beta. When p is no power of two, some ranks send twice in a
-// round, up to n/2 more.
+// round, up to about n/2 more.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"
@@ -42,7 +42,8 @@ const Algorithm kAllGatherRecursiveDoubling{
     .kind = CollectiveKind::kAllGather,
     .name = "recursive_doubling",
     .idea = "Groups exchange all they have and merge, two by two, until one is left.",
-    .cost = "ceil(log2 p) alpha + n (p-1)/p beta, up to n/2 beta more when p is no power of 2",
+    .cost =
+        "ceil(log2 p) alpha + n (p-1)/p beta, up to about n/2 beta more when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,

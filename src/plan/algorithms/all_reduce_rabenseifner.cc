@@ -7,7 +7,7 @@
 // it. No scratch.
 //
 // Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma. When p is no power of two, up to
-// alpha + n beta + n/2 gamma more.
+// about alpha + n beta + n/2 gamma more.
 #include "base/try.h"
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
@@ -39,7 +39,8 @@ const Algorithm kAllReduceRabenseifner{
     .name = "rabenseifner",
     .idea = "Recursive halving scatters the sums, recursive doubling gathers the results.",
     .cost =
-        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to alpha + n beta + n/2 "
+        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to about alpha + n beta + "
+        "n/2 "
         "gamma more when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,

@@ -6,8 +6,9 @@
 // child holds up neither its sibling nor what comes in; with one child it forwards in one step.
 // Trees have a channel each, since the same two ranks may be neighbours in both.
 //
-// Cost: about (floor(log2(p-1)) + k) (alpha + n/k beta): as the chain, with log2 p in place of p.
-// The best k is sqrt(log2(p) n beta / alpha); 8 is that for 16 ranks and a message of 16 alpha.
+// Cost: at most (ceil(log2 p) - 1 + k) (alpha + n/k beta): the chain's, with log2 p in place of p.
+// The best k is sqrt(log2(p/2) n beta / alpha); the 8 we cut by default are that for 16 ranks and a
+// message that takes twenty times alpha.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/double_tree.h"
@@ -79,7 +80,7 @@ const Algorithm kBroadcastDoubleTree{
     .idea =
         "Each half of the message flows in pieces down its own binary tree; who forwards in "
         "one is a leaf of the other.",
-    .cost = "about (floor(log2(p-1)) + k) (alpha + n/k beta), k = chunks, pieces a tree (8)",
+    .cost = "at most (ceil(log2 p) - 1 + k) (alpha + n/k beta), k = chunks, pieces a tree (8)",
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,

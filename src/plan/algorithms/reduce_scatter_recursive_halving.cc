@@ -7,7 +7,7 @@
 // is never written again, so nothing waits for it to be taken.
 //
 // Cost: ceil(log2 p) alpha + n (p-1)/p (beta + gamma). When p is no power of two, some ranks take
-// twice in a round: up to alpha + n/2 (beta + gamma) more. Scratch is half of n.
+// twice in a round: up to about alpha + n/2 (beta + gamma) more. Scratch is half of n.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"
@@ -62,7 +62,8 @@ const Algorithm kReduceScatterRecursiveHalving{
     .name = "recursive_halving",
     .idea = "The ranks split into halves, each half taking over the sums of its own blocks.",
     .cost =
-        "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to alpha + n/2 (beta + gamma) more "
+        "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to about alpha + n/2 (beta + gamma) "
+        "more "
         "when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,

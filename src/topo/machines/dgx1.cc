@@ -71,7 +71,7 @@ Topology dgx_1p() { return make({"dgx-1p", 732, kNvlink1Gbps, false, 4}); }
 
 Topology dgx_1v() { return make({"dgx-1v", 900, kNvlink2Gbps, true, 4}); }
 
-// Azure's NDv2 has one NIC for all eight GPUs. TACCL measured 9.52 GB/s through it.
+// Azure's NDv2 has one NIC for all eight GPUs. TACCL reckons with 9.52 GB/s of it.
 Topology ndv2() { return make({"ndv2", 900, kNvlink2Gbps, true, 1}); }
 
 }  // namespace tutti::topo::machines

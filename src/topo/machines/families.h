@@ -1,10 +1,5 @@
 // The named machines, one maker each; machines.cc has the list of names. A file of this folder is a
 // family. All number GPUs as nvidia-smi and rocm-smi do, and rank i is on GPU i.
-//
-// A fabric of several parallel switches that does not block (NVSwitches) is one switch node, with a
-// link per device at the rate of all its cables together: which of the parallel chips a packet
-// takes is the hardware's affair and changes no rate. A NIC's link to its machine has the lesser
-// rate of its port and its slot; cluster.h joins NICs to the network at that rate.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +9,10 @@
 
 namespace tutti::topo::machines {
 
+// A fabric of several parallel switches that does not block (NVSwitches) is one switch node, with a
+// link per device at the rate of all its cables together: which of the parallel chips a packet
+// takes is the hardware's affair and changes no rate. A NIC's link to its machine has the lesser
+// rate of its port and its slot; cluster.h joins NICs to the network at that rate.
 Topology dgx_1p();
 Topology dgx_1v();
 Topology ndv2();

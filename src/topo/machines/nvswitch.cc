@@ -65,7 +65,7 @@ void add_pcie(Topology& topology, const PcieTree& tree) {
 
 }  // namespace
 
-// 6 NVLink2 to each V100, 12 NVSwitches. TACCL measured 125 of the 150 GB/s. A 100 Gb/s NIC for
+// 6 NVLink2 to each V100, 12 NVSwitches. TACCL reckons with 125 of the 150 GB/s. A 100 Gb/s NIC for
 // each pair of GPUs.
 Topology dgx_2() {
   Topology topology = gpus_on_nvswitch({"dgx-2", 16, 900, 6 * kNvlink2Gbps});
@@ -74,7 +74,8 @@ Topology dgx_2() {
 }
 
 // 12 NVLink3 to each A100 (the 40 GB one), two to each of 6 NVSwitches; a 200 Gb/s NIC for each.
-// GPU and NIC share a switch, two such switches share a port.
+// Here GPU and NIC share a switch and two such switches a port, so that each GPU
+// has a NIC nearest to it.
 Topology dgx_a100() {
   Topology topology = gpus_on_nvswitch({"dgx-a100", 8, 1555, 12 * kNvlink3Gbps});
   add_pcie(topology, {pcie(16), 1, 2, 25, kSocketAmdGbps});
@@ -99,7 +100,7 @@ Topology nvl72() {
     const NodeId previous = grace;
     grace = add_node(topology, NodeKind::kHost, fmt::format("cpu{}", host));
     const bool is_second_of_tray = host % 2 == 1;
-    if (is_second_of_tray) connect(topology, previous, grace, socket(kSocketEmeraldGbps));
+    if (is_second_of_tray) connect(topology, previous, grace, socket(kSocketGraceGbps));
     for (uint32_t i = 2 * host; i < 2 * host + 2; ++i) {
       connect(topology, topology.ranks[i], grace, {LinkClass::kNvlink, kC2cGbps, kC2cNs});
       const NodeId nic = add_node(topology, NodeKind::kNic, fmt::format("nic{}", i));

@@ -16,7 +16,7 @@ inline void expect_proved(const ir::Schedule& schedule) {
 inline void expect_proved_and_right(const ir::Schedule& schedule) {
   expect_proved(schedule);
   // The interpreter copies every chunk that moves: large schedules are left to the verifier.
-  if (schedule.collective.num_ranks <= 17) expect_right(schedule);
+  if (schedule.collective.num_ranks <= 9) expect_right(schedule);
 }
 
 // Scratch positions of the rank that has most.

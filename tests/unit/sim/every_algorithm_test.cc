@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/algorithm.h"
 #include "tests/unit/sim/machines.h"
@@ -10,7 +11,7 @@
 namespace tutti::sim {
 namespace {
 
-struct Run {
+struct Trial {
   ir::Schedule schedule;
   topo::Topology topology;
   Options options;
@@ -19,8 +20,8 @@ struct Run {
 
 // Every algorithm for a few rank counts, both disciplines, on a star whose sharing matters, with
 // odd sizes, late and slow ranks and costs that are not zero.
-std::vector<Run> all_runs() {
-  std::vector<Run> runs;
+std::vector<Trial> all_trials() {
+  std::vector<Trial> trials;
   for (const plan::Algorithm& algorithm : plan::algorithms()) {
     for (const uint32_t p : {2u, 3u, 7u, 8u}) {
       Collective collective{.kind = algorithm.kind, .num_ranks = p};
@@ -35,79 +36,79 @@ std::vector<Run> all_runs() {
         options.slow_ranks = {{Rank{0}, 1.5}};
         options.step_overhead_ns = 3;
         options.copy_gbps = 100;
-        runs.push_back({*schedule, star(p), options,
+        trials.push_back({*schedule, star(p), options,
                         std::string(to_string(algorithm.kind)) + " " + std::string(algorithm.name) +
                             " of " + std::to_string(p) +
                             (discipline == Discipline::kSlots ? " slots" : " lending")});
-        for (topo::Node& node : runs.back().topology.nodes) node.reduce_gbps = 40;
+        for (topo::Node& node : trials.back().topology.nodes) node.reduce_gbps = 40;
       }
     }
   }
-  return runs;
+  return trials;
 }
 
 TEST(EveryAlgorithm, FinishesAndIsNoFasterThanTheBound) {
-  for (const Run& run : all_runs()) {
-    const Report report = simulated(run.schedule, run.topology, run.options);
-    EXPECT_GE(report.ratio, 1) << run.name;
+  for (const Trial& trial : all_trials()) {
+    const Report report = simulated(trial.schedule, trial.topology, trial.options);
+    EXPECT_GE(report.ratio, 1) << trial.name;
     EXPECT_EQ(report.total_ns,
               *std::max_element(report.rank_finish_ns.begin(), report.rank_finish_ns.end()))
-        << run.name;
+        << trial.name;
   }
 }
 
 TEST(EveryAlgorithm, HasACriticalPathWithoutGaps) {
-  for (const Run& run : all_runs()) {
-    const Report report = simulated(run.schedule, run.topology, run.options);
+  for (const Trial& trial : all_trials()) {
+    const Report report = simulated(trial.schedule, trial.topology, trial.options);
     double at = 0;
     for (const Slice& slice : report.critical_path) {
-      ASSERT_EQ(slice.begin_ns, at) << run.name;
-      ASSERT_GT(slice.end_ns, slice.begin_ns) << run.name;
+      ASSERT_EQ(slice.begin_ns, at) << trial.name;
+      ASSERT_GT(slice.end_ns, slice.begin_ns) << trial.name;
       at = slice.end_ns;
       // Nothing waits on the path but a rank that has not started.
       if (slice.kind == SliceKind::kWait) {
-        EXPECT_EQ(slice.begin_ns, 0) << run.name;
-        EXPECT_LE(slice.end_ns, 333) << run.name;
+        EXPECT_EQ(slice.begin_ns, 0) << trial.name;
+        EXPECT_LE(slice.end_ns, 333) << trial.name;
       }
     }
-    EXPECT_EQ(at, report.total_ns) << run.name;
+    EXPECT_EQ(at, report.total_ns) << trial.name;
   }
 }
 
 TEST(EveryAlgorithm, MovesTheBytesOfItsMessagesOverTwoLinksEach) {
-  for (const Run& run : all_runs()) {
-    const Report report = simulated(run.schedule, run.topology, run.options);
+  for (const Trial& trial : all_trials()) {
+    const Report report = simulated(trial.schedule, trial.topology, trial.options);
     double bytes = 0;
     for (const LinkUse& link : report.links) {
       bytes += link.bytes;
-      EXPECT_LE(link.utilisation, 1 + 1e-9) << run.name;
-      EXPECT_LE(link.busy_ns, report.total_ns) << run.name;
+      EXPECT_LE(link.utilisation, 1 + 1e-9) << trial.name;
+      EXPECT_LE(link.busy_ns, report.total_ns) << trial.name;
     }
-    EXPECT_EQ(bytes, 2 * report.message_bytes) << run.name;
+    EXPECT_EQ(bytes, 2 * report.message_bytes) << trial.name;
   }
 }
 
 TEST(EveryAlgorithm, IsSimulatedTheSameTwice) {
-  for (const Run& run : all_runs()) {
-    const Report a = simulated(run.schedule, run.topology, run.options);
-    const Report b = simulated(run.schedule, run.topology, run.options);
-    EXPECT_EQ(a.rank_finish_ns, b.rank_finish_ns) << run.name;
-    EXPECT_EQ(a.rank_wait_ns, b.rank_wait_ns) << run.name;
+  for (const Trial& trial : all_trials()) {
+    const Report a = simulated(trial.schedule, trial.topology, trial.options);
+    const Report b = simulated(trial.schedule, trial.topology, trial.options);
+    EXPECT_EQ(a.rank_finish_ns, b.rank_finish_ns) << trial.name;
+    EXPECT_EQ(a.rank_wait_ns, b.rank_wait_ns) << trial.name;
   }
 }
 
 TEST(EveryAlgorithm, TracesEveryStepAndEveryMessageOnce) {
-  for (const Run& run : all_runs()) {
+  for (const Trial& trial : all_trials()) {
     trace::Trace trace;
-    Options options = run.options;
+    Options options = trial.options;
     options.trace = &trace;
-    const Report report = simulated(run.schedule, run.topology, options);
+    const Report report = simulated(trial.schedule, trial.topology, options);
     uint64_t steps = 0;
     uint64_t messages = 0;
     uint64_t bytes = 0;
     int64_t end = 0;
     for (const trace::Event& event : trace.events) {
-      ASSERT_LE(event.begin, event.end) << run.name;
+      ASSERT_LE(event.begin, event.end) << trial.name;
       steps += event.kind == trace::EventKind::kStep ? 1 : 0;
       if (event.kind == trace::EventKind::kMessage) {
         ++messages;
@@ -115,28 +116,28 @@ TEST(EveryAlgorithm, TracesEveryStepAndEveryMessageOnce) {
       }
       end = std::max(end, event.end);
     }
-    EXPECT_EQ(steps, report.num_steps) << run.name;
-    EXPECT_EQ(messages, report.num_messages) << run.name;
-    EXPECT_EQ(static_cast<double>(bytes), report.message_bytes) << run.name;
-    EXPECT_EQ(end, std::llround(report.total_ns * trace.ticks_per_ns)) << run.name;
-    EXPECT_EQ(trace.schedule, run.schedule.name);
+    EXPECT_EQ(steps, report.num_steps) << trial.name;
+    EXPECT_EQ(messages, report.num_messages) << trial.name;
+    EXPECT_EQ(static_cast<double>(bytes), report.message_bytes) << trial.name;
+    EXPECT_EQ(end, std::llround(report.total_ns * trace.ticks_per_ns)) << trial.name;
+    EXPECT_EQ(trace.schedule, trial.schedule.name);
   }
 }
 
 TEST(EveryAlgorithm, HasStepsOfALaneThatDoNotOverlapInItsTrace) {
-  for (const Run& run : all_runs()) {
+  for (const Trial& trial : all_trials()) {
     trace::Trace trace;
-    Options options = run.options;
+    Options options = trial.options;
     options.trace = &trace;
-    simulated(run.schedule, run.topology, options);
+    simulated(trial.schedule, trial.topology, options);
     std::vector<std::vector<int64_t>> lane_end;
-    for (const ir::RankProgram& rank : run.schedule.ranks) {
+    for (const ir::RankProgram& rank : trial.schedule.ranks) {
       lane_end.emplace_back(rank.lanes.size(), 0);
     }
     for (const trace::Event& event : trace.events) {
       if (event.kind != trace::EventKind::kStep) continue;
       int64_t& last = lane_end[event.rank][event.lane];
-      ASSERT_GE(event.begin, last) << run.name;
+      ASSERT_GE(event.begin, last) << trial.name;
       last = event.end;
     }
   }

@@ -124,7 +124,7 @@ TEST(Reachability, AgreesWithItsDefinitionOnRandomSchedules) {
     for (Discipline discipline : {Discipline::kLending, Discipline::kSlots}) {
       const Relation before = relation_by_definition(*facts, discipline);
       const EventGraph graph(*facts, discipline);
-      const std::optional<Order> order = find_order(graph);
+      const std::optional<Order> order = find_order(graph, Room::kCounts);
       if (!order) {
         // Only a moment of several steps can close a cycle here.
         ASSERT_EQ(discipline, Discipline::kLending);
@@ -150,7 +150,7 @@ TEST(Reachability, FollowsTheChunksOfARingWithoutSearching) {
   const ir::Schedule schedule = ring_all_reduce(kRanks);
   const Result<Facts> facts = Facts::collect(schedule);
   const EventGraph graph(*facts, Discipline::kLending);
-  const std::optional<Order> order = find_order(graph);
+  const std::optional<Order> order = find_order(graph, Room::kCounts);
   ASSERT_TRUE(order.has_value());
   Reachability reachability(graph, *order);
   // The sum that step k sends was taken before the result comes back, p - 1 steps later.
@@ -170,7 +170,7 @@ TEST(Order, PutsEveryEventAfterWhatItWaitsFor) {
   const Result<Facts> facts = Facts::collect(schedule);
   for (Discipline discipline : {Discipline::kLending, Discipline::kSlots}) {
     const EventGraph graph(*facts, discipline);
-    const std::optional<Order> order = find_order(graph);
+    const std::optional<Order> order = find_order(graph, Room::kCounts);
     ASSERT_TRUE(order.has_value());
     EXPECT_EQ(order->events.size(), facts->num_steps());
     for (StepNumber event : order->events) {
@@ -186,7 +186,7 @@ TEST(Order, MeasuresTheLongestChainOfARing) {
   const Result<Facts> facts = Facts::collect(schedule);
   const EventGraph graph(*facts, Discipline::kLending);
   // A rank's own steps: send, then 2(p-1) that receive.
-  EXPECT_EQ(find_order(graph)->longest_chain, 9u);
+  EXPECT_EQ(find_order(graph, Room::kCounts)->longest_chain, 9u);
 }
 
 TEST(EventGraph, JoinsAChainOfRecvReduceSendsWithTheStepThatKeepsTheData) {
@@ -201,10 +201,10 @@ TEST(EventGraph, JoinsAChainOfRecvReduceSendsWithTheStepThatKeepsTheData) {
   EXPECT_EQ(lending.event_of(0), 0u);
   EXPECT_EQ(lending.event_of(1), 3u);
   EXPECT_EQ(lending.event_of(2), 3u);
-  EXPECT_EQ(find_order(lending)->longest_chain, 2u);
+  EXPECT_EQ(find_order(lending, Room::kCounts)->longest_chain, 2u);
   const EventGraph slots(*facts, Discipline::kSlots);
   EXPECT_EQ(slots.event_of(1), 1u);
-  EXPECT_EQ(find_order(slots)->longest_chain, 4u);
+  EXPECT_EQ(find_order(slots, Room::kCounts)->longest_chain, 4u);
 }
 
 }  // namespace

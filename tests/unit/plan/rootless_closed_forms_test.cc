@@ -1,0 +1,141 @@
+// The costs that the algorithms without a root state, against the simulator, which shares links:
+// each rank has one port of 8 GB/s each way, reduces at 16 GB/s, and every message has a latency of
+// 512 ns. All times are whole numbers of ns, so equality is exact.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "plan/algorithm.h"
+#include "sim/simulate.h"
+#include "tests/unit/plan/expect_proved.h"
+#include "topo/machines.h"
+
+namespace tutti::plan {
+namespace {
+
+constexpr double kAlpha = 512;
+constexpr double kBeta = 1.0 / 8;
+constexpr double kGamma = 1.0 / 16;
+constexpr uint32_t kRankCounts[] = {2, 3, 5, 8, 13, 16, 33};
+constexpr uint32_t kPowersOfTwo[] = {2, 4, 8, 32};
+constexpr uint64_t kBlock = 4096;  // bytes; n is p of them
+constexpr double kMove = kBlock * kBeta;
+constexpr double kReduce = kBlock * kGamma;
+
+double simulated(CollectiveKind kind, uint32_t p, std::string_view algorithm,
+                 const Options& options = {}) {
+  topo::Topology topology =
+      topo::make_machine("switch:" + std::to_string(p) + "@8GB/s,512ns").value();
+  for (topo::Node& node : topology.nodes) node.reduce_gbps = 1 / kGamma;
+  sim::Options conditions;
+  conditions.bytes = p * kBlock;
+  const Collective collective{.kind = kind, .num_ranks = p};
+  return sim::simulate(make(collective, algorithm, options).value(), topology, conditions)
+      .value()
+      .total_ns;
+}
+
+double all_reduce(uint32_t p, std::string_view algorithm, const Options& options = {}) {
+  return simulated(CollectiveKind::kAllReduce, p, algorithm, options);
+}
+double all_gather(uint32_t p, std::string_view algorithm) {
+  return simulated(CollectiveKind::kAllGather, p, algorithm);
+}
+double reduce_scatter(uint32_t p, std::string_view algorithm) {
+  return simulated(CollectiveKind::kReduceScatter, p, algorithm);
+}
+double all_to_all(uint32_t p, std::string_view algorithm, const Options& options = {}) {
+  return simulated(CollectiveKind::kAllToAll, p, algorithm, options);
+}
+
+TEST(RootlessClosedForms, OneMessageAtATime) {
+  for (const uint32_t p : kRankCounts) {
+    const double others = p - 1;
+    EXPECT_EQ(all_reduce(p, "ring"), 2 * others * (kAlpha + kMove) + others * kReduce) << p;
+    EXPECT_EQ(all_gather(p, "ring"), others * (kAlpha + kMove)) << p;
+    EXPECT_EQ(reduce_scatter(p, "ring"), others * (kAlpha + kMove + kReduce)) << p;
+    EXPECT_EQ(reduce_scatter(p, "pairwise"), others * (kAlpha + kMove + kReduce)) << p;
+    EXPECT_EQ(all_to_all(p, "pairwise"), others * (kAlpha + kMove)) << p;
+  }
+}
+
+TEST(RootlessClosedForms, AllMessagesAtOnce) {
+  for (const uint32_t p : kRankCounts) {
+    const double others = p - 1;
+    EXPECT_EQ(all_gather(p, "direct"), kAlpha + others * kMove) << p;
+    EXPECT_EQ(reduce_scatter(p, "direct"), kAlpha + others * (kMove + kReduce)) << p;
+    EXPECT_EQ(all_reduce(p, "one_shot"), kAlpha + others * p * (kMove + kReduce)) << p;
+    EXPECT_EQ(all_reduce(p, "two_shot"), 2 * kAlpha + others * (2 * kMove + kReduce)) << p;
+  }
+}
+
+TEST(RootlessClosedForms, HalvingAndDoubling) {
+  for (const uint32_t p : kPowersOfTwo) {
+    const double rounds = ceil_log2(p);
+    const double others = p - 1;
+    EXPECT_EQ(all_gather(p, "recursive_doubling"), rounds * kAlpha + others * kMove) << p;
+    EXPECT_EQ(reduce_scatter(p, "recursive_halving"), rounds * kAlpha + others * (kMove + kReduce));
+    EXPECT_EQ(all_reduce(p, "rabenseifner"), 2 * rounds * kAlpha + others * (2 * kMove + kReduce));
+    EXPECT_EQ(all_reduce(p, "recursive_doubling"), rounds * (kAlpha + p * (kMove + kReduce)));
+  }
+}
+
+// What the files promise when p is no power of two.
+TEST(RootlessClosedForms, HalvingAndDoublingOfAnyRanks) {
+  for (const uint32_t p : rank_counts()) {
+    const double rounds = ceil_log2(p);
+    const double half = 0.53 * p;
+    const double others = p - 1;
+    EXPECT_LE(all_gather(p, "recursive_doubling"), rounds * kAlpha + (others + half) * kMove) << p;
+    EXPECT_LE(reduce_scatter(p, "recursive_halving"),
+              (rounds + 1) * kAlpha + (others + half) * (kMove + kReduce))
+        << p;
+    EXPECT_LE(all_reduce(p, "rabenseifner"),
+              (2 * rounds + 1) * kAlpha + (others + half) * (2 * kMove + kReduce))
+        << p;
+  }
+  for (const uint32_t p : {3u, 5u, 13u, 33u}) {
+    const double whole = p * kMove;
+    EXPECT_EQ(all_reduce(p, "recursive_doubling"),
+              floor_log2(p) * (kAlpha + whole + p * kReduce) + 2 * (kAlpha + whole) + p * kReduce);
+  }
+}
+
+TEST(RootlessClosedForms, BruckAndNeighborExchange) {
+  for (const uint32_t p : kRankCounts) {
+    EXPECT_EQ(all_gather(p, "bruck"), ceil_log2(p) * kAlpha + (p - 1) * kMove) << p;
+    EXPECT_EQ(all_gather(p, "neighbor_exchange"), p / 2 * kAlpha + (p - 1) * kMove) << p;
+  }
+  for (const uint32_t p : kPowersOfTwo) {
+    EXPECT_EQ(all_to_all(p, "bruck"), ceil_log2(p) * (kAlpha + p / 2 * kMove)) << p;
+  }
+  EXPECT_EQ(all_to_all(27, "bruck", {.radix = 3}), 3 * 2 * (kAlpha + 9 * kMove));
+}
+
+// Here inside and across are the same network.
+TEST(RootlessClosedForms, TwoLevels) {
+  for (const uint32_t g : {2u, 3u, 8u}) {
+    for (const uint32_t n : {2u, 4u}) {
+      const Options options{.group_size = g};
+      EXPECT_EQ(all_reduce(g * n, "two_level", options), (2 * (g - 1) + 2 * ceil_log2(n)) * kAlpha +
+                                                             (g - 1) * n * (2 * kMove + kReduce) +
+                                                             (n - 1) * (2 * kMove + kReduce));
+      EXPECT_EQ(all_to_all(g * n, "two_level", options),
+                (n - 1) * (kAlpha + g * kMove) + (g - 1) * (kAlpha + n * kMove));
+    }
+  }
+}
+
+TEST(RootlessClosedForms, DoubleTreeAllReduceIsNearItsFormula) {
+  for (const uint32_t p : kRankCounts) {
+    for (const uint32_t k : {1u, 8u, 32u}) {
+      const double piece = p * (kMove + kReduce) / (2 * k);
+      const double formula = (3 * floor_log2(p) + 2 * k) * (kAlpha + piece);
+      const double ns = all_reduce(p, "double_tree", {.chunks = k});
+      printf("%u %u %f %f ratio %f  lower %f\n", p, k, ns, formula, ns / formula, 2 * p * kMove);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::plan
