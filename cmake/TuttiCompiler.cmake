@@ -7,7 +7,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(TUTTI_CCACHE ccache DOC "Compiler cache; used when it is there")
 if(TUTTI_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TUTTI_CCACHE})
+  # Paths below the tree count as relative, so that clones and build folders share what is cached.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+                                  CCACHE_NOHASHDIR=1 ${TUTTI_CCACHE})
 endif()
 
 # Linked PRIVATE by every library and program of ours, so that a user of tutti gets none of it.

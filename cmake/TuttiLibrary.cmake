@@ -17,6 +17,20 @@ function(tutti_add_library folder)
   target_link_libraries(tutti_${folder} PUBLIC ${ARG_LINKS} PRIVATE tutti_warnings)
 endfunction()
 
+# GoogleTest takes longer to read than most tests take to compile, so it is read once: every test
+# program reuses the precompiled headers of this one, which is never linked. ccache keeps such
+# files only with the option here and the CCACHE_SLOPPINESS that ./dev sets.
+set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+function(tutti_precompile_test_headers)
+  if(NOT TARGET tutti_test_headers)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")
+    add_executable(tutti_test_headers EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_headers.cc)
+    target_link_libraries(tutti_test_headers PRIVATE GTest::gmock tutti_warnings)
+    target_precompile_headers(tutti_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    target_compile_options(tutti_test_headers PRIVATE ${TUTTI_PCH_OPTIONS})
+  endif()
+endfunction()
+
 # tutti_add_test(NAME LINKS ... [LABELS ...]): the GoogleTest program of the calling folder's
 # *_test.cc files, each test known to ctest by its own name. A program whose tests start threads
 # says so with LABELS threads: the preset tsan builds those and no others (TUTTI_TEST_LABELS).
@@ -32,6 +46,9 @@ function(tutti_add_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} tutti_warnings GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  tutti_precompile_test_headers()
+  target_precompile_headers(${name} REUSE_FROM tutti_test_headers)
+  target_compile_options(${name} PRIVATE ${TUTTI_PCH_OPTIONS})
   gtest_discover_tests(${name} TEST_PREFIX "${TUTTI_TEST_PREFIX}${name}." DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 120)
 endfunction()

@@ -19,6 +19,18 @@ constexpr const char* kFooter = R"(Examples:
 
 Exit codes: 0 success, 1 a negative answer (refuted), 2 bad use or a malformed file.)";
 
+// The parser itself would only say that a subcommand is required.
+bool names_unknown_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  std::string verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    if (verb->get_name() == argv[1]) return false;
+    verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+  }
+  print_error("there is no verb '" + std::string(argv[1]) + "'; there are: " + verbs);
+  return true;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("tutti: plan, prove, time and exchange schedules of collectives", "tutti");
   app.footer(kFooter);
@@ -32,6 +44,7 @@ int run(int argc, char** argv) {
   add_sim(app, action);
   add_convert(app, action);
   add_completion(app, action);
+  if (names_unknown_verb(app, argc, argv)) return kBadUse;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wants_help) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "base/file.h"
@@ -59,10 +60,13 @@ ordered_json to_json(const plan::Options& options) {
   return json;
 }
 
+// Of each algorithm the best variant: candidates come fastest first. --json lists them all.
 void print_selection(const plan::Selection& selection) {
   const double best_ns = selection.candidates.front().ns;
   Table table({"algorithm", "steps", "simulated", "to the best"});
+  std::set<const plan::Algorithm*> shown;
   for (const plan::Candidate& candidate : selection.candidates) {
+    if (!shown.insert(candidate.algorithm).second) continue;
     const std::string steps = fmt::format("{}", candidate.num_steps);
     if (!candidate.skipped.empty()) {
       table.add({plan::describe(candidate), steps, "-", candidate.skipped});

@@ -15,8 +15,6 @@
 #include "tools/terminal.h"
 #include "tools/topology_argument.h"
 #include "tools/verb.h"
-#include "trace/chrome.h"
-#include "trace/file.h"
 #include "trace/trace.h"
 #include "verify/check.h"
 
@@ -83,7 +81,7 @@ uint64_t shown_bytes(const sim::Options& options) {
 
 Status write_traces(const Arguments& arguments, const trace::Trace& trace) {
   if (!arguments.trace.empty()) {
-    TUTTI_TRY(base::write_file(arguments.trace, trace::to_text(trace)));
+    TUTTI_TRY(base::write_file(arguments.trace, trace::to_json_lines(trace)));
   }
   if (!arguments.chrome.empty()) {
     TUTTI_TRY(base::write_file(arguments.chrome, trace::to_chrome(trace)));

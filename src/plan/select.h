@@ -37,7 +37,7 @@ struct Selection {
 struct SelectOptions {
   // What the simulation is told besides the size: discipline, slow links, ...
   sim::Options conditions;
-  // A simulated step costs some hundred ns, so this is a second or two a candidate.
+  // Bounds the time and memory of one trial; the ring of 1024 ranks, 2 p^2 steps, fits.
   uint64_t max_steps = 4'000'000;
 };
 

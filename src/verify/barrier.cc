@@ -18,9 +18,8 @@ std::vector<ContributionSet> collect_heard(const EventGraph& graph, const Order&
   std::vector<ContributionSet> heard(facts.num_steps());
   for (StepNumber event : order.events) {
     ContributionSet all;
-    graph.for_each_step(event, [&](StepNumber step) {
-      all = sets.unite(all, sets.only(facts.rank(step))).set;
-    });
+    graph.for_each_step(
+        event, [&](StepNumber step) { all = sets.unite(all, sets.only(facts.rank(step))).set; });
     graph.for_each_wait(event, [&](const Wait& wait) {
       if (wait.kind != WaitKind::kRoom) all = sets.unite(all, heard[wait.awaited]).set;
     });

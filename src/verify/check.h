@@ -65,7 +65,7 @@ struct Proof {
   uint64_t num_messages = 0;
   std::vector<ir::Placement> placements;  // kOutOfPlace, kInPlace or both; a barrier has none
   uint32_t slots = 0;                     // 0: proved for lending alone
-  uint64_t longest_chain = 0;  // steps of the longest chain of waits, under lending
+  uint64_t longest_chain = 0;             // steps of the longest chain of waits, under lending
 };
 
 class Verdict {

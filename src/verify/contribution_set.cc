@@ -91,8 +91,8 @@ ContributionSet ContributionSets::handle_of(Ranges ranges) {
 size_t ContributionSets::PairHash::operator()(const Pair& pair) const noexcept {
   const auto bits = [](ContributionSet set) { return uint64_t{set.begin} << 32 | set.length; };
   // Multiply-and-fold: the products spread both operands over all bits.
-  const uint64_t mixed =
-      bits(pair.a) * 0x9e3779b97f4a7c15u ^ (bits(pair.b) + 0x632be59bd9b4e019u) * 0xff51afd7ed558ccdu;
+  const uint64_t mixed = bits(pair.a) * 0x9e3779b97f4a7c15u ^
+                         (bits(pair.b) + 0x632be59bd9b4e019u) * 0xff51afd7ed558ccdu;
   return static_cast<size_t>(mixed ^ mixed >> 32);
 }
 

@@ -26,7 +26,7 @@ class CycleSearch {
   static constexpr uint64_t kMaxWaitsTried = 100'000'000;
 
   const EventGraph& graph_;
-  std::vector<char> on_cycle_;  // by event; true too for events between two cycles
+  std::vector<char> on_cycle_;       // by event; true too for events between two cycles
   std::vector<uint32_t> seen_from_;  // the start + 1 of the search that met the event
   std::vector<Wait> met_by_;         // the wait by which it met it
   uint64_t num_waits_tried_ = 0;

@@ -14,8 +14,8 @@ EventGraph::EventGraph(const Facts& facts, Discipline discipline)
   if (discipline == Discipline::kSlots) collect_room();
 }
 
-// Follows every chain of recv_reduce_sends to the step that keeps the data and names the event after
-// it. Steps already named end a walk, so each is walked once.
+// Follows every chain of recv_reduce_sends to the step that keeps the data and names the event
+// after it. Steps already named end a walk, so each is walked once.
 void EventGraph::join_events() {
   const auto keeps_nothing = [this](StepNumber step) {
     return facts_->step(step).kind == ir::StepKind::kRecvReduceSend;

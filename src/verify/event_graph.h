@@ -10,11 +10,11 @@
 //   room (if it sends)        -                                    the message S earlier was taken
 //
 // No schedule can deadlock whose events have no cycle of waits, and every other one does. If there
-// is a cycle, none of its events can be the first to run. If there is none, take any moment at which
-// not all have run, and of those that have not the first in a topological order: all that it waits
-// for has run. It stays able to run until it does, because what it waits for is fixed (lanes are
-// sequences, messages are matched by number) and what has run stays run. So a run that stops has
-// finished, whatever order the events came in.
+// is a cycle, none of its events can be the first to run. If there is none, take any moment at
+// which not all have run, and of those that have not the first in a topological order: all that it
+// waits for has run. It stays able to run until it does, because what it waits for is fixed (lanes
+// are sequences, messages are matched by number) and what has run stays run. So a run that stops
+// has finished, whatever order the events came in.
 #pragma once
 
 #include <cstdint>
@@ -116,8 +116,8 @@ void EventGraph::for_each_wait(StepNumber event, Visit visit) const {
     }
     const StepNumber sender = facts_->sender(step);
     if (sender == kNoStep) return;
-    // Within an event the message passes at that moment. But an event that feeds its own first step,
-    // as a ring of recv_reduce_sends does, waits for itself.
+    // Within an event the message passes at that moment. But an event that feeds its own first
+    // step, as a ring of recv_reduce_sends does, waits for itself.
     if (joined_sender(step) == kNoStep || sender == event) {
       visit(Wait{step, sender, WaitKind::kMessage});
     }

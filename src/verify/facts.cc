@@ -15,8 +15,10 @@ Result<Facts> Facts::collect(const ir::Schedule& schedule) {
 }
 
 Facts::Facts(const ir::Schedule& schedule, const ir::Layout& layout, ir::Matching matching)
-    : schedule_(&schedule), layout_(layout), 
-      taker_(std::move(matching.taker)), sender_(std::move(matching.sender)) {
+    : schedule_(&schedule),
+      layout_(layout),
+      taker_(std::move(matching.taker)),
+      sender_(std::move(matching.sender)) {
   lane_of_.reserve(taker_.size());
   for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
     first_lane_.push_back(static_cast<uint32_t>(lanes_.size()));

@@ -33,8 +33,8 @@ std::vector<Placement> placements_to_prove(const ir::Schedule& schedule) {
   return {Placement::kOutOfPlace, Placement::kInPlace};
 }
 
-RankMemory place_memory(const ir::Schedule& schedule, const ir::Layout& layout,
-                        Placement placement, Rank rank, uint64_t begin) {
+RankMemory place_memory(const ir::Schedule& schedule, const ir::Layout& layout, Placement placement,
+                        Rank rank, uint64_t begin) {
   const uint64_t num_input = layout.num_chunks(rank, Buffer::kInput);
   const uint64_t num_output = layout.num_chunks(rank, Buffer::kOutput);
   uint64_t input = begin;

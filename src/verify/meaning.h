@@ -1,5 +1,6 @@
 // What the collectives mean to the verifier: which memory is shared in place, and whose
-// contributions every output must hold. Written from the table in ir/layout.h, not from any planner.
+// contributions every output must hold. Written from the table in ir/layout.h, not from any
+// planner.
 #pragma once
 
 #include <array>

@@ -33,8 +33,7 @@ bool Memory::may_write(Rank rank, ir::Region region) const {
 StepNumber Memory::read(uint64_t address, StepNumber step, StepNumber until, Reachability& order) {
   Position& position = positions_[address];
   const StepNumber writer = position.writer;
-  const bool is_ordered =
-      writer == kNoStep || writer == step || order.happens_before(writer, step);
+  const bool is_ordered = writer == kNoStep || writer == step || order.happens_before(writer, step);
   remember_reader(position, until);
   return is_ordered ? kNoStep : writer;
 }

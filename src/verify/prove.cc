@@ -41,10 +41,10 @@ std::optional<Refusal> check_grammar(const ir::Schedule& schedule) {
   }
   const CollectiveKind kind = schedule.collective.kind;
   if (schedule.placement == ir::Placement::kInPlace && !has_in_place(kind)) {
-    return refuse_whole(Rule::kShape,
-                        fmt::format("{} has no in-place form; the schedule can only claim to be out "
-                                    "of place",
-                                    to_string(kind)));
+    return refuse_whole(
+        Rule::kShape, fmt::format("{} has no in-place form; the schedule can only claim to be out "
+                                  "of place",
+                                  to_string(kind)));
   }
   return std::nullopt;
 }

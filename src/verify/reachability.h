@@ -1,12 +1,12 @@
 // Does one step always run before another? Exact, and a few instructions in nearly all cases.
 //
 // Waits give a graph, and the question is reachability in it. Two spanning forests answer most
-// questions by comparing intervals: in the forest of causes every event hangs from one event that it
-// waits for (its message, else a dependency, else its lane), which follows data that spreads; in
+// questions by comparing intervals: in the forest of causes every event hangs from one event that
+// it waits for (its message, else a dependency, else its lane), which follows data that spreads; in
 // the forest of effects it hangs from one event that waits for it, which follows data that is
-// gathered. Earlier in the same lane needs no forest. For the rest the waits are searched backwards,
-// messages first, asking the forests at every event met and never passing the position in the
-// order beyond which nothing can be found.
+// gathered. Earlier in the same lane needs no forest. For the rest the waits are searched
+// backwards, messages first, asking the forests at every event met and never passing the position
+// in the order beyond which nothing can be found.
 //
 // Waiting for room in a slot orders nothing here, as order.h says.
 #pragma once
@@ -24,7 +24,8 @@ class Reachability {
   // Both must outlive this; the order may ignore room.
   Reachability(const EventGraph& graph, const Order& order);
 
-  // True if `earlier` has run before `later` runs, in every run. Steps of one event are not ordered.
+  // True if `earlier` has run before `later` runs, in every run. Steps of one event are not
+  // ordered.
   [[nodiscard]] bool happens_before(StepNumber earlier, StepNumber later);
 
   // Events looked at in searches so far: what the forests did not answer.

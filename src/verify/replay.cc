@@ -119,8 +119,8 @@ bool Replay::check_overlap() {
   const uint64_t dst = address(its_->dst());
   const uint64_t distance = src > dst ? src - dst : dst - src;
   if (distance == 0 || distance >= its_->num_chunks || !rules_.has(Rule::kHazard)) return true;
-  return refuse(Rule::kHazard, fmt::format("reads and writes regions that overlap in part{}",
-                                           this_case()));
+  return refuse(Rule::kHazard,
+                fmt::format("reads and writes regions that overlap in part{}", this_case()));
 }
 
 // Reads a region, as the first operand or combined with what is there.
@@ -158,10 +158,10 @@ bool Replay::combine(Value& into, Value operand, Region from) {
   const ContributionSets::Union sum = sets_.unite(into.contributions, operand.contributions);
   if (!sum.disjoint && rules_.has(Rule::kDoubleCount)) {
     const auto twice = sets_.common(into.contributions, operand.contributions);
-    return refuse(Rule::kDoubleCount,
-                  fmt::format("counts {} twice: it reduces {} with {}, which is in {}{}",
-                              name_of(twice), name_of_sum(into), name_of_sum(operand),
-                              name_of(from), this_case()));
+    return refuse(
+        Rule::kDoubleCount,
+        fmt::format("counts {} twice: it reduces {} with {}, which is in {}{}", name_of(twice),
+                    name_of_sum(into), name_of_sum(operand), name_of(from), this_case()));
   }
   if (into.chunk == ir::kAnyChunk) into.chunk = operand.chunk;
   into.contributions = sum.set;

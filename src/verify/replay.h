@@ -2,8 +2,8 @@
 // that no two runs differ.
 //
 // The events are replayed in an order that could happen. Every access is checked against those it
-// conflicts with (verify/memory.h), so the replay stands for all orders; every value is a chunk with
-// the set of ranks it sums, so it stands for all inputs, types and sizes.
+// conflicts with (verify/memory.h), so the replay stands for all orders; every value is a chunk
+// with the set of ranks it sums, so it stands for all inputs, types and sizes.
 #pragma once
 
 #include <optional>

@@ -41,5 +41,10 @@ Status Work::wait(Deadline deadline) {
 """)
         self.assert_content(self.lint("waits"))
 
+    def test_lets_pure_folders_speak_of_waits_but_not_wait(self):
+        self.plant("src/sim/words.cc", "void f() {\n  recorder.wait(step);\n}\n")
+        self.plant("src/verify/real.cc", "// Why\n#include <mutex>\n")
+        self.assert_finds(self.lint("waits"), "src/verify/real.cc:2: <mutex>")
+
 
 unittest.main()

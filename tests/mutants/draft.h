@@ -11,7 +11,7 @@ namespace tutti::mutants {
 
 struct DraftStep {
   ir::Step step;
-  uint32_t id;                // of this step in its draft
+  uint32_t id;                  // of this step in its draft
   std::vector<uint32_t> after;  // ids of steps of the same rank
 };
 

@@ -18,9 +18,9 @@ using ir::kNoStep;
 using ir::StepNumber;
 
 struct State {
-  std::vector<uint8_t> num_run;          // steps run, by lane
-  std::vector<Cell> cells;               // memory
-  std::vector<std::vector<Cell>> mail;   // data on its way, by sending step
+  std::vector<uint8_t> num_run;         // steps run, by lane
+  std::vector<Cell> cells;              // memory
+  std::vector<std::vector<Cell>> mail;  // data on its way, by sending step
 
   [[nodiscard]] std::string key() const {
     std::string key(num_run.begin(), num_run.end());
@@ -104,8 +104,9 @@ Explorer::Explorer(const ir::Schedule& schedule, const ExploreOptions& options)
       lane_length_.push_back(static_cast<uint32_t>(lane.steps.size()));
       for (uint32_t i = 0; i < lane.steps.size(); ++i) {
         const auto s = static_cast<StepNumber>(steps_.size());
-        StepInfo info{lane.steps[i],     r,  lane_number, i, {}, matching.taker[s],
-                      matching.sender[s], matching.sequence[s]};
+        StepInfo info{
+            lane.steps[i],       r, lane_number, i, {}, matching.taker[s], matching.sender[s],
+            matching.sequence[s]};
         for (ir::StepRef dep : schedule.ranks[r].deps_of(lane.steps[i])) {
           info.after.push_back(numbering.number(Rank{r}, dep));
         }
@@ -117,8 +118,8 @@ Explorer::Explorer(const ir::Schedule& schedule, const ExploreOptions& options)
   for (StepNumber a = 0; a < steps_.size(); ++a) {
     for (StepNumber b = 0; b < steps_.size(); ++b) {
       if (steps_[a].taker == kNoStep || steps_[b].taker == kNoStep) continue;
-      const bool same_connection = steps_[a].lane == steps_[b].lane &&
-                                   steps_[a].step.send_peer == steps_[b].step.send_peer;
+      const bool same_connection =
+          steps_[a].lane == steps_[b].lane && steps_[a].step.send_peer == steps_[b].step.send_peer;
       if (same_connection && steps_[b].sequence == steps_[a].sequence + options.slots) {
         frees_slot_of_[b] = steps_[a].taker;
       }
@@ -245,7 +246,8 @@ std::optional<std::string> Explorer::store(State& state, StepNumber s,
   for (uint32_t i = 0; i < region.count; ++i) {
     const uint32_t cell = map_.cell(steps_[s].rank, region.buffer, region.index + i);
     const uint32_t room = map_.room(cell);
-    if (room != UINT32_MAX && data[i].size != room) return "a chunk is stored where it does not fit";
+    if (room != UINT32_MAX && data[i].size != room)
+      return "a chunk is stored where it does not fit";
     state.cells[cell] = data[i];
   }
   return std::nullopt;

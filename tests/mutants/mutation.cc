@@ -224,8 +224,8 @@ void Mutator::change_peer(Place place) {
   if (ir::receives(step.kind) && pick(2) == 0) {
     step.recv_peer = peer;
   } else if (ir::sends(step.kind)) {
-    std::swap(step.send_peer, at({place.rank, place.lane, pick(lane(place).steps.size())})
-                                  .step.send_peer);
+    std::swap(step.send_peer,
+              at({place.rank, place.lane, pick(lane(place).steps.size())}).step.send_peer);
   }
 }
 
@@ -262,8 +262,7 @@ void Mutator::change_scratch(Place place) {
   auto& scratch = draft_.head.ranks[place.rank].scratch;
   if (scratch.empty()) return;
   const bool any = pick(2) == 0 || layout_.num_chunks() == 0;
-  scratch[pick(scratch.size())] =
-      any ? ir::kAnyChunk : ChunkId{pick(layout_.num_chunks())};
+  scratch[pick(scratch.size())] = any ? ir::kAnyChunk : ChunkId{pick(layout_.num_chunks())};
 }
 
 void Mutator::change_head(Place) {

@@ -29,8 +29,9 @@ struct NamedMutant {
   std::function<void(Draft&)> damage;
 };
 
-Schedule small_reduce(uint32_t num_ranks) {
-  Builder b({CollectiveKind::kReduce, num_ranks}, {.name = "star", .chunks_per_block = 2});
+Schedule small_reduce(uint32_t num_ranks, Placement placement = Placement::kEither) {
+  Builder b({CollectiveKind::kReduce, num_ranks},
+            {.name = "star", .chunks_per_block = 2, .placement = placement});
   LaneWriter root = b.add_lane(Rank{0});
   for (uint32_t r = 1; r < num_ranks; ++r) {
     LaneWriter leaf = b.add_lane(Rank{r});
@@ -138,7 +139,7 @@ std::vector<NamedMutant> values() {
        }},
       {"scratch_is_sized_for_another_chunk", Rule::kFit, staged_broadcast(),
        [](Draft& d) { d.head.ranks[0].scratch[0] = ChunkId{0}; }},
-      {"chunks_are_off_by_one", Rule::kMixedChunks, small_reduce(2),
+      {"chunks_are_off_by_one", Rule::kMixedChunks, small_reduce(2, Placement::kOutOfPlace),
        [](Draft& d) { std::swap(step(d, 0, 0, 0).src_index, step(d, 0, 0, 1).src_index); }},
       {"a_contribution_is_reduced_twice", Rule::kDoubleCount, small_reduce(3),
        [](Draft& d) {
@@ -237,7 +238,7 @@ TEST_P(Named, MutantGoesWrongInSomeRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mutants, Named, testing::ValuesIn(all_mutants()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& of) { return of.param.name; });
 
 TEST(NamedMutants, EveryRuleHasOne) {
   for (int i = 0; i < verify::kNumRules; ++i) {

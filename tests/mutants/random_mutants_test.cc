@@ -1,13 +1,15 @@
 // Random damage to schedules that are right. What the verifier still proves must go right in every
-// order in which it can run, tried one by one; what it refuses is counted by whether some order
-// shows the fault. Replay a run with TUTTI_SEED.
+// order in which it can run, tried one by one; what it refuses is counted by rule, and by whether
+// some order shows the fault. Replay a run with TUTTI_SEED.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "plan/algorithm.h"
@@ -44,7 +46,8 @@ std::vector<Schedule> originals() {
   for (const plan::Algorithm& algorithm : plan::algorithms()) {
     for (uint32_t p = 2; p <= 4; ++p) {
       const bool is_p2p = algorithm.kind == CollectiveKind::kSendRecv;
-      const auto schedule = plan::make({algorithm.kind, p, 0, is_p2p ? p - 1 : 0}, algorithm.name, {});
+      const auto schedule =
+          plan::make({algorithm.kind, p, 0, is_p2p ? p - 1 : 0}, algorithm.name, {});
       if (schedule && num_standings(*schedule) <= kMaxStandings) list.push_back(*schedule);
     }
   }
@@ -91,52 +94,68 @@ TEST(Explorer, FindsNoFaultInTheOriginals) {
 }
 
 struct Counts {
-  int unchanged = 0;
-  int proved = 0;
-  int bad_grammar = 0;
   int refused_and_wrong = 0;
   int refused_and_no_run_shows_it = 0;
+  int found_by_this_rule_alone = 0;  // of the wrong ones
 };
 
+bool is_grammar(Rule rule) { return rule == Rule::kShape || rule == Rule::kMatching; }
+
+// A schedule that differs from the original; every third has two changes.
+Mutant draw_mutant(const Schedule& original, bool twice, std::mt19937_64& random) {
+  Mutant mutant = mutate(original, random);
+  while (mutant.schedule == original) mutant = mutate(original, random);
+  if (twice) mutant.schedule = mutate(mutant.schedule, random).schedule;
+  return mutant;
+}
+
 TEST(RandomMutants, AreRefusedOrGoRightInEveryRun) {
-  constexpr int kMutantsPerOriginal = 30;
+  constexpr int kMutantsPerOriginal = 18;
   std::mt19937_64 random(seed());
-  Counts counts;
-  const std::vector<Schedule> list = originals();
-  for (const Schedule& original : list) {
-    for (int i = 0; i < kMutantsPerOriginal; ++i) {
-      Mutant mutant = mutate(original, random);
-      if (i % 3 == 2) mutant.schedule = mutate(mutant.schedule, random).schedule;
-      if (mutant.schedule == original) {
-        ++counts.unchanged;
-        continue;
-      }
+  int num_proved = 0;
+  int num_not_run = 0;
+  int num_mutants = 0;
+  std::map<Rule, Counts> refused;
+  for (const Schedule& original : originals()) {
+    for (int i = 0; i < kMutantsPerOriginal; ++i, ++num_mutants) {
+      const Mutant mutant = draw_mutant(original, i % 3 == 2, random);
       const auto outcome = verify::prove(mutant.schedule, verify::RuleSet::all());
       const auto* refusal = std::get_if<Refusal>(&outcome);
-      if (refusal && (refusal->rule == Rule::kShape || refusal->rule == Rule::kMatching)) {
-        ++counts.bad_grammar;
+      if (refusal && is_grammar(refusal->rule)) {
+        ++num_not_run;  // a schedule without grammar has no runs
         continue;
       }
       const Tried tried = try_all_runs(mutant.schedule);
       ASSERT_TRUE(tried.complete) << "too many states: choose smaller originals";
       if (!refusal) {
-        ++counts.proved;
+        ++num_proved;
         EXPECT_EQ(tried.fault, std::nullopt)
             << fmt::format("TUTTI_SEED={}: {} of {} {}", seed(), mutant.change, original.name,
                            to_string(original.collective.kind));
-      } else {
-        ++(tried.fault ? counts.refused_and_wrong : counts.refused_and_no_run_shows_it);
+        continue;
       }
+      Counts& counts = refused[refusal->rule];
+      ++(tried.fault ? counts.refused_and_wrong : counts.refused_and_no_run_shows_it);
+      const auto without = verify::prove(mutant.schedule, verify::RuleSet::all_but(refusal->rule));
+      if (tried.fault && without.index() == 0) ++counts.found_by_this_rule_alone;
     }
   }
   fmt::print(
-      "[ mutants  ] seed {}: {} originals; {} unchanged, {} proved and right in every run, {} of bad "
-      "grammar, {} refused and wrong in some run, {} refused though no run shows it\n",
-      seed(), list.size(), counts.unchanged, counts.proved, counts.bad_grammar,
-      counts.refused_and_wrong, counts.refused_and_no_run_shows_it);
-  // The generator must reach both sides, or the test says nothing.
-  EXPECT_GT(counts.proved, 50);
-  EXPECT_GT(counts.refused_and_wrong, 200);
+      "[ mutants  ] TUTTI_SEED={}: {} mutants, {} proved and right in every run, {} of bad "
+      "shape or matching and not run\n",
+      seed(), num_mutants, num_proved, num_not_run);
+  for (const auto& [rule, counts] : refused) {
+    fmt::print(
+        "[ mutants  ] {:>13}: {:4} wrong, {:4} of them found by no other rule, {:2} refused "
+        "though no run shows it\n",
+        to_string(rule), counts.refused_and_wrong, counts.found_by_this_rule_alone,
+        counts.refused_and_no_run_shows_it);
+  }
+  // The generator must reach both sides, and the rules must be needed, or the test says little.
+  EXPECT_GT(num_proved, 50);
+  for (Rule rule : {Rule::kDeadlock, Rule::kHazard, Rule::kResult}) {
+    EXPECT_GT(refused[rule].found_by_this_rule_alone, 5) << to_string(rule);
+  }
 }
 
 }  // namespace

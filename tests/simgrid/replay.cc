@@ -21,6 +21,10 @@ namespace {
 
 namespace sg = ::simgrid::s4u;
 
+// SimGrid reckons in seconds and drops what is below 1e-9 of them. A second there is this much
+// here.
+constexpr double kUnitNs = 1000;
+
 // A connection under slots: its messages go one by one.
 struct Connection {
   explicit Connection(uint32_t slots) : room(sg::Semaphore::create(slots)) {}
@@ -42,6 +46,7 @@ class Replay {
 
   double run() {
     // The plain fluid model: no TCP window, no acknowledgements on the way back, no fudge factors.
+    // Full: with its lazy updates SimGrid gives trees on one switch other times than without.
     std::vector<std::string> arguments = {
         "replay",
         "--cfg=network/model:CM02",
@@ -50,6 +55,7 @@ class Replay {
         "--cfg=network/latency-factor:1",
         "--cfg=network/bandwidth-factor:1",
         "--cfg=network/weight-S:0",
+        "--cfg=network/optim:Full",
         "--cfg=contexts/stack-size:64",
         "--log=root.thres:warning",
     };
@@ -75,8 +81,8 @@ class Replay {
     std::vector<sg::Link*> links;
     for (size_t l = 0; l < topology_.links.size(); ++l) {
       const topo::Link& link = topology_.links[l];
-      sg::Link* made = zone->create_link("link" + std::to_string(l), link.gbps);
-      links.push_back(made->set_latency(link.latency_ns)->seal());
+      sg::Link* made = zone->create_link("link" + std::to_string(l), link.gbps * kUnitNs);
+      links.push_back(made->set_latency(latency_of(link.latency_ns, Latency::kOfLinks))->seal());
     }
     for (size_t r = 0; r < schedule_.ranks.size(); ++r) {
       hosts_.push_back(zone->create_host("rank" + std::to_string(r), 1.0)->seal());
@@ -88,12 +94,17 @@ class Replay {
         std::vector<sg::LinkInRoute> route;
         for (const topo::LinkId link : router.route(Rank{a}, Rank{b}).value()) {
           route.emplace_back(links[link.value]);
+          slept_[{a, b}] += latency_of(topology_.links[link.value].latency_ns, Latency::kSlept);
         }
         zone->add_route(hosts_[a]->get_netpoint(), hosts_[b]->get_netpoint(), nullptr, nullptr,
                         route, false);
       }
     }
     zone->seal();
+  }
+
+  [[nodiscard]] double latency_of(double ns, Latency where) const {
+    return options_.latency == where ? ns / kUnitNs : 0;
   }
 
   // One permit for every step that depends on a step, given when that is complete.
@@ -111,6 +122,7 @@ class Replay {
     for (uint32_t s = 0; s < numbering_.num_steps(); ++s) {
       complete_.push_back(sg::Semaphore::create(0));
       arrived_.push_back(sg::Semaphore::create(0));
+      announced_.push_back(sg::Semaphore::create(0));
     }
   }
 
@@ -133,15 +145,16 @@ class Replay {
       sg::Actor::create("connection", from, [this, from, to, connection = connection] {
         for (const ir::StepNumber sender : connection->senders) {
           connection->given->acquire();
-          sg::Comm::sendto(from, to, bytes_of(sender));
+          move(sender);
           arrived_[sender]->release();
         }
       });
     }
   }
 
-  [[nodiscard]] uint64_t bytes_of(ir::StepNumber sender) const {
-    const auto place = numbering_.place(sender);
+  // Of the message of a step that sends, or of what a local step reads.
+  [[nodiscard]] uint64_t bytes_of(ir::StepNumber number) const {
+    const auto place = numbering_.place(number);
     const ir::Step& step = schedule_.step(place.rank, place.ref);
     const ir::Region region = ir::reads_src(step.kind) ? step.src() : step.dst();
     uint64_t bytes = 0;
@@ -152,6 +165,13 @@ class Replay {
                                       : layout_.chunk_at(place.rank, region.buffer, index));
     }
     return bytes;
+  }
+
+  void move(ir::StepNumber sender) {
+    const auto place = numbering_.place(sender);
+    const uint32_t to = schedule_.step(place.rank, place.ref).send_peer.value;
+    sg::this_actor::sleep_for(slept_[{place.rank.value, to}]);
+    sg::Comm::sendto(hosts_[place.rank.value], hosts_[to], bytes_of(sender));
   }
 
   void complete(ir::StepNumber step) {
@@ -172,27 +192,26 @@ class Replay {
         play_slots(rank, steps[i], number);
       }
     }
-    finish_ = std::max(finish_, sg::Engine::get_clock());
+    finish_ = std::max(finish_, sg::Engine::get_clock() * kUnitNs);
   }
 
   void work(Rank rank, const ir::Step& step, uint64_t bytes) {
     const double gbps = topology_.device_of(rank).reduce_gbps;
     if (!ir::reduces(step.kind) || gbps == 0) return;
-    sg::this_actor::sleep_for(static_cast<double>(bytes) / gbps);
+    sg::this_actor::sleep_for(static_cast<double>(bytes) / gbps / kUnitNs);
   }
 
-  // SimGrid's rendezvous is lending: a message moves when its sender and its receiver are there.
   void play_lending(Rank rank, const ir::Step& step, ir::StepNumber number) {
+    if (step.kind == ir::StepKind::kReduce) work(rank, step, bytes_of(number));
     if (ir::receives(step.kind)) {
       const ir::StepNumber sender = matching_.sender[number];
-      sg::Mailbox::by_name(std::to_string(sender))->get<int>();
+      announced_[sender]->acquire();
+      move(sender);
       complete(sender);
       work(rank, step, bytes_of(sender));
     }
     if (ir::sends(step.kind)) {
-      static int payload = 0;
-      sg::Mailbox* box = sg::Mailbox::by_name(std::to_string(number));
-      box->put_init(&payload, bytes_of(number))->detach();
+      announced_[number]->release();
     } else {
       complete(number);
     }
@@ -200,6 +219,7 @@ class Replay {
 
   void play_slots(Rank rank, const ir::Step& step, ir::StepNumber number) {
     const ir::StepNumber sender = matching_.sender[number];
+    if (step.kind == ir::StepKind::kReduce) work(rank, step, bytes_of(number));
     if (ir::receives(step.kind)) arrived_[sender]->acquire();
     if (ir::sends(step.kind)) connection_of_[number]->room->acquire();
     if (ir::receives(step.kind)) {
@@ -219,9 +239,11 @@ class Replay {
   ir::Sizes sizes_;
   std::vector<sg::Host*> hosts_;
   std::vector<uint32_t> num_dependents_;
-  std::vector<sg::SemaphorePtr> complete_;  // by step
-  std::vector<sg::SemaphorePtr> arrived_;   // by sending step, under slots
-  std::vector<Connection*> connection_of_;  // live as long as the child process
+  std::map<std::pair<uint32_t, uint32_t>, double> slept_;  // before a message, by its ranks
+  std::vector<sg::SemaphorePtr> complete_;                 // by step
+  std::vector<sg::SemaphorePtr> announced_;                // by sending step, under lending
+  std::vector<sg::SemaphorePtr> arrived_;                  // by sending step, under slots
+  std::vector<Connection*> connection_of_;                 // live as long as the child process
   double finish_ = 0;
 };
 

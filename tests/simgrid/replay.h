@@ -15,9 +15,14 @@ namespace tutti::simgrid {
 
 enum class Handover { kLending, kSlots };
 
+// Flows with latency share a link in SimGrid by the inverse of it, as TCP does. To compare plain
+// max-min sharing, the links get none and whoever moves a message sleeps for it first.
+enum class Latency { kOfLinks, kSlept };
+
 struct ReplayOptions {
   uint64_t bytes = 0;
   Handover handover = Handover::kLending;
+  Latency latency = Latency::kSlept;
 };
 
 // The time at which the last actor is done, ns. SimGrid can run once in a process, so this forks;

@@ -1,5 +1,6 @@
-// Our times and SimGrid's for the same schedules on the same machines. The tolerance is kTolerance
-// of the total; the figures are printed, so that one sees how much of it is used.
+// Our times and SimGrid's for the same schedules on the same machines. With plain max-min sharing
+// they must be equal up to 1e-5, SimGrid's own precision; with its weights by latency, up to 2 %.
+// The differences are printed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,6 @@
 
 namespace tutti::simgrid {
 namespace {
-
-constexpr double kTolerance = 0.01;
 
 struct Case {
   CollectiveKind kind;
@@ -92,23 +91,36 @@ const Case kCases[] = {
 
 class SimGrid : public testing::TestWithParam<Case> {};
 
-TEST_P(SimGrid, AgreesOnTheTotalTime) {
-  const Case& c = GetParam();
+// The difference as a part of SimGrid's time; nan when one of the two failed.
+double difference(const Case& c, Latency latency) {
+  const auto failed = [](const std::string& message) {
+    ADD_FAILURE() << message;
+    return std::nan("");
+  };
   const Collective collective{.kind = c.kind, .num_ranks = c.num_ranks};
   const Result<ir::Schedule> schedule = plan::make(collective, c.algorithm, c.plan);
-  ASSERT_TRUE(schedule) << schedule.error().message;
+  if (!schedule) return failed(schedule.error().message);
   const Result<topo::Topology> topology = topo::open(c.topology);
-  ASSERT_TRUE(topology) << topology.error().message;
+  if (!topology) return failed(topology.error().message);
   const bool slots = c.handover == Handover::kSlots;
   const sim::Options options{
       .bytes = c.bytes, .discipline = slots ? sim::Discipline::kSlots : sim::Discipline::kLending};
   const Result<sim::Report> ours = sim::simulate(*schedule, *topology, options);
-  ASSERT_TRUE(ours) << ours.error().message;
-  const Result<double> theirs = replay(*schedule, *topology, {c.bytes, c.handover});
-  ASSERT_TRUE(theirs) << theirs.error().message;
-  fmt::print("{}: tutti {:.3f} us, SimGrid {:.3f} us, {:+.4f} %\n", name_of(c),
-             ours->total_ns / 1e3, *theirs / 1e3, 100 * (ours->total_ns / *theirs - 1));
-  EXPECT_LE(std::abs(ours->total_ns - *theirs), kTolerance * *theirs) << name_of(c);
+  if (!ours) return failed(ours.error().message);
+  const Result<double> theirs = replay(*schedule, *topology, {c.bytes, c.handover, latency});
+  if (!theirs) return failed(theirs.error().message);
+  const double part = ours->total_ns / *theirs - 1;
+  fmt::print("{}: tutti {:.3f} us, SimGrid {:.3f} us, {:+.5f} %\n", name_of(c),
+             ours->total_ns / 1e3, *theirs / 1e3, 100 * part);
+  return part;
+}
+
+TEST_P(SimGrid, AgreesOnTheTotalTime) {
+  EXPECT_LE(std::abs(difference(GetParam(), Latency::kSlept)), 1e-5) << name_of(GetParam());
+}
+
+TEST_P(SimGrid, NearlyAgreesWithLatencyOfItsOwn) {
+  EXPECT_LE(std::abs(difference(GetParam(), Latency::kOfLinks)), 0.02) << name_of(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, SimGrid, testing::ValuesIn(kCases));

@@ -1,7 +1,8 @@
 #include "ir/msccl/waits.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -23,74 +24,98 @@ class Translator {
       : places_(schedule, layout, rank),
         program_(schedule.ranks[rank.value]),
         order_(program_),
-        after_(program_.lanes.size()) {
-    for (size_t l = 0; l < after_.size(); ++l) after_[l].resize(program_.lanes[l].steps.size());
+        writers_(program_.lanes.size()),
+        senders_(program_.lanes.size()) {
+    for (size_t l = 0; l < program_.lanes.size(); ++l) {
+      writers_[l].resize(program_.lanes[l].steps.size());
+      senders_[l].resize(program_.lanes[l].steps.size());
+    }
   }
 
   RankProgram translate() && {
-    for (uint32_t l = 0; l < program_.lanes.size(); ++l) {
-      for (uint32_t s = 0; s < program_.lanes[l].steps.size(); ++s) {
-        for (StepRef dep : program_.deps_of(program_.lanes[l].steps[s])) {
-          if (const auto writer = last_non_send(dep)) add({l, s}, *writer);
-        }
-      }
+    for (StepRef ref : order_.order()) {
+      for (StepRef dep : program_.deps_of(step(ref))) add_writers_before(ref, dep);
     }
     guard_overwrites();
+    keep_cycles();
     return with_deps();
   }
 
  private:
-  [[nodiscard]] std::optional<StepRef> last_non_send(StepRef ref) const {
-    const auto& steps = program_.lanes[ref.lane].steps;
-    for (uint32_t s = ref.step + 1; s-- > 0;) {
-      if (writes_dst(steps[s].kind)) return StepRef{ref.lane, s};
-    }
-    return std::nullopt;
+  // For a step: of each lane, the latest step that it must come after.
+  using Latest = std::map<uint32_t, uint32_t>;
+
+  [[nodiscard]] const Step& step(StepRef ref) const {
+    return program_.lanes[ref.lane].steps[ref.step];
   }
 
-  void add(StepRef ref, StepRef dep) {
-    auto& deps = after_[ref.lane][ref.step];
-    if (dep != ref && std::find(deps.begin(), deps.end(), dep) == deps.end()) deps.push_back(dep);
+  static void add(Latest& latest, StepRef dep) {
+    const auto [entry, is_new] = latest.try_emplace(dep.lane, dep.step);
+    if (!is_new) entry->second = std::max(entry->second, dep.step);
+  }
+
+  // A wait for a send is one for the last step before it that writes, and for what the sends in
+  // between wait for themselves.
+  void add_writers_before(StepRef ref, StepRef dep) {
+    Latest& mine = writers_[ref.lane][ref.step];
+    for (uint32_t s = dep.step + 1; s-- > 0;) {
+      if (writes_dst(program_.lanes[dep.lane].steps[s].kind)) return add(mine, {dep.lane, s});
+      for (const auto& [lane, last] : writers_[dep.lane][s]) add(mine, {lane, last});
+    }
   }
 
   void guard_overwrites() {
     std::unordered_map<uint64_t, std::vector<StepRef>> lent;  // place -> steps that send it
     for (StepRef ref : order_.order()) {
-      const Step& step = program_.lanes[ref.lane].steps[ref.step];
-      if (writes_dst(step.kind)) {
-        for (uint32_t i = 0; i < step.num_chunks; ++i) {
-          guard(ref, lent[places_.of(step.dst_buffer, step.dst_index + i)]);
-        }
+      const Step& here = step(ref);
+      for (uint32_t i = 0; writes_dst(here.kind) && i < here.num_chunks; ++i) {
+        const uint64_t place = places_.of(here.dst_buffer, here.dst_index + i);
+        // In place, a copy of a chunk to where it is writes nothing.
+        const bool stays = here.kind == StepKind::kCopy &&
+                           places_.of(here.src_buffer, here.src_index + i) == place;
+        if (!stays) guard(ref, lent[place]);
       }
-      if (!sends(step.kind)) continue;
-      const Region region = lent_region(step);
+      if (!sends(here.kind)) continue;
+      const Region region = lent_region(here);
       for (uint32_t i = 0; i < region.count; ++i) {
         lent[places_.of(region.buffer, region.index + i)].push_back(ref);
       }
     }
   }
 
+  // Messages of one connection are taken in order: the last send of a lane is enough.
   void guard(StepRef writer, std::vector<StepRef>& lenders) {
-    // Messages of one connection are taken in order: the last send of a lane is enough.
-    std::unordered_map<uint32_t, uint32_t> last;
     std::erase_if(lenders, [&](StepRef lender) {
       if (!order_.before(lender, writer)) return false;
-      last[lender.lane] = std::max(last[lender.lane], lender.step);
+      add(senders_[writer.lane][writer.step], lender);
       return true;
     });
-    for (const auto& [lane, step] : last) add(writer, {lane, step});
   }
 
-  RankProgram with_deps() const {
+  // Steps that wait for themselves go on doing so: it is for the verifier to say.
+  void keep_cycles() {
+    std::vector<uint32_t> num_ordered(program_.lanes.size(), 0);
+    for (StepRef ref : order_.order()) ++num_ordered[ref.lane];
+    for (uint32_t l = 0; l < program_.lanes.size(); ++l) {
+      for (uint32_t s = num_ordered[l]; s < program_.lanes[l].steps.size(); ++s) {
+        for (StepRef dep : program_.deps_of(step({l, s}))) add(writers_[l][s], dep);
+      }
+    }
+  }
+
+  [[nodiscard]] RankProgram with_deps() const {
     RankProgram result = program_;
     result.deps.clear();
     for (size_t l = 0; l < result.lanes.size(); ++l) {
       for (size_t s = 0; s < result.lanes[l].steps.size(); ++s) {
-        std::vector<StepRef> deps = after_[l][s];
-        std::sort(deps.begin(), deps.end());
-        Step& step = result.lanes[l].steps[s];
-        step.num_deps = static_cast<uint32_t>(deps.size());
-        step.first_dep = deps.empty() ? 0 : static_cast<uint32_t>(result.deps.size());
+        std::set<StepRef> deps;
+        for (const auto& [lane, last] : writers_[l][s]) {
+          if (lane != l || last >= s) deps.insert({lane, last});
+        }
+        for (const auto& [lane, last] : senders_[l][s]) deps.insert({lane, last});
+        Step& here = result.lanes[l].steps[s];
+        here.num_deps = static_cast<uint32_t>(deps.size());
+        here.first_dep = deps.empty() ? 0 : static_cast<uint32_t>(result.deps.size());
         result.deps.insert(result.deps.end(), deps.begin(), deps.end());
       }
     }
@@ -100,7 +125,8 @@ class Translator {
   const Places places_;
   const RankProgram& program_;
   const RankOrder order_;
-  std::vector<std::vector<std::vector<StepRef>>> after_;
+  std::vector<std::vector<Latest>> writers_;  // of every lane and step
+  std::vector<std::vector<Latest>> senders_;
 };
 
 }  // namespace

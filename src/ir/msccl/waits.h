@@ -2,9 +2,9 @@
 // was taken. So the waits of an MSCCL program mean less than dependencies here, and its order means
 // more: it may overwrite at once what it has sent.
 //
-// Translated, a wait for a send becomes one for the last step before it in its lane that is more
-// than a send (order among reads does not matter), and a step that overwrites what an earlier step
-// of the rank sends, earlier by MSCCL's order, depends on that send.
+// Translated, a wait for a send becomes one for what the send itself comes after and that writes
+// (order among reads does not matter), and a step that overwrites what an earlier step of the rank
+// sends, earlier by MSCCL's order, depends on that send.
 #pragma once
 
 #include "ir/layout.h"

@@ -10,8 +10,8 @@
 // one does not hold up the other. Trees have a channel each, since two ranks may be neighbours in
 // both.
 //
-// Cost: about (3 floor(log2 p) + 2k) (alpha + n/(2k) (beta + gamma)), since a rank takes from two
-// children one after the other; at least 2 n beta.
+// Cost: about (1.5 floor(log2 p) + k) (2 alpha + n/k (2 beta + gamma)): for each piece a rank takes
+// from two children, one after the other, and two results come down to it.
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/double_tree.h"
@@ -104,8 +104,8 @@ const Algorithm kAllReduceDoubleTree{
         "Each half of the message goes up and down its own binary tree, in pieces; who "
         "forwards in one tree is a leaf of the other.",
     .cost =
-        "about (3 floor(log2 p) + 2k) (alpha + n/(2k) (beta + gamma)), at least 2 n beta, "
-        "k = chunks, pieces a tree (8)",
+        "about (1.5 floor(log2 p) + k) (2 alpha + n/k (2 beta + gamma)), k = chunks, pieces a tree "
+        "(8)",
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,

@@ -6,8 +6,9 @@
 // out after. Sums lie in output; the result of what a rank gave away comes from the rank that took
 // it. No scratch.
 //
-// Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma. When p is no power of two, up to
-// about alpha + n beta + n/2 gamma more.
+// Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma. When p is no power of two, some
+// ranks take or serve two in a round, and up to 256 ranks take up to 4 alpha + 3/4 n (2 beta +
+// gamma) more.
 #include "base/try.h"
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
@@ -39,9 +40,8 @@ const Algorithm kAllReduceRabenseifner{
     .name = "rabenseifner",
     .idea = "Recursive halving scatters the sums, recursive doubling gathers the results.",
     .cost =
-        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to about alpha + n beta + "
-        "n/2 "
-        "gamma more when p is no power of 2",
+        "2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, up to 4 alpha + "
+        "3/4 n (2 beta + gamma) more when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,

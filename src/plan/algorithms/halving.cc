@@ -47,9 +47,10 @@ std::vector<Split> halve(uint32_t num_ranks, Rank rank) {
 void reduce_by_halving(LaneWriter lane, std::span<const Split> splits, uint32_t first_chunk,
                        Buffer contributions, After after) {
   Buffer from = contributions;
+  StepRef before;
   for (const Split& split : splits) {
-    lane.send(region(from, first_chunk, split.other), split.gives_to, after);
-    after = {};
+    before = lane.send(region(from, first_chunk, split.other), split.gives_to, after);
+    after = After({&before, 1});
     for (const Rank peer : split.takes_from) {
       lane.recv_reduce(region(from, first_chunk, split.mine),
                        region(Buffer::kOutput, first_chunk, split.mine), peer);
@@ -60,10 +61,14 @@ void reduce_by_halving(LaneWriter lane, std::span<const Split> splits, uint32_t 
 
 StepRef gather_by_doubling(LaneWriter lane, std::span<const Split> splits, uint32_t first_chunk) {
   StepRef last;
+  std::vector<StepRef> before;
   for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
+    std::vector<StepRef> sent;
     for (const Rank peer : split->takes_from) {
-      lane.send(region(Buffer::kOutput, first_chunk, split->mine), peer);
+      sent.push_back(
+          lane.send(region(Buffer::kOutput, first_chunk, split->mine), peer, After(before)));
     }
+    if (!sent.empty()) before = std::move(sent);
     last = lane.recv(region(Buffer::kOutput, first_chunk, split->other), split->gives_to);
   }
   return last;

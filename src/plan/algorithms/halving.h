@@ -7,9 +7,11 @@
 // In a group of odd size the lower half has one member more. The lone one, the last of the lower
 // half, gives to the helper, the middle one of the upper half, which so takes from two; the lone
 // one takes from nobody, and since its group still sums up to the same, nothing is missing. Helpers
-// are late for the next split. From the middle, lateness spreads to other members than the helpers
-// of later splits, so that the longest chain of messages has at most one more than there are
-// splits. (The first of an upper half would be late for every helper after it.)
+// are late for the next split; from the middle, lateness spreads to other members than the helpers
+// of later splits. (The first of an upper half would be late for every helper after it.)
+//
+// What is given at a split waits until what was given at the one before was taken. Otherwise what a
+// helper takes late would share the sender's link with the next message, and make that late too.
 //
 // Read backwards, with "gives" and "takes" exchanged, the same splits gather what was scattered.
 #pragma once
@@ -52,8 +54,8 @@ struct Split {
 void reduce_by_halving(ir::LaneWriter lane, std::span<const Split> splits, uint32_t first_chunk,
                        ir::Buffer contributions, ir::After after);
 
-// Writes the all-gather that undoes the splits: part i is chunk first_chunk + i of output. Returns
-// the last step; nothing after it concerns these chunks. There must be at least one split.
+// Writes the all-gather that undoes the splits: part i is chunk first_chunk + i of output, where
+// the member's own part lies already. Returns the last step; there must be at least one split.
 ir::StepRef gather_by_doubling(ir::LaneWriter lane, std::span<const Split> splits,
                                uint32_t first_chunk);
 

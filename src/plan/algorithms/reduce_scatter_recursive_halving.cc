@@ -4,10 +4,13 @@
 // halving.h has the splits, for any number of ranks. What a rank still has to do with is `held`: a
 // range of blocks in one buffer. That is all of input at first, then the sums of its half in
 // scratch, and its own block in output at the end. Sums shrink where they lie: what is given away
-// is never written again, so nothing waits for it to be taken.
+// is never written again.
 //
 // Cost: ceil(log2 p) alpha + n (p-1)/p (beta + gamma). When p is no power of two, some ranks take
-// twice in a round: up to about alpha + n/2 (beta + gamma) more. Scratch is half of n.
+// twice in a round, and up to 256 ranks take up to 4 alpha + 3/4 n (beta + gamma) more.
+// Scratch is half of n.
+#include <optional>
+
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"
@@ -38,8 +41,9 @@ Held place_for_sums(Builder& b, Rank rank, const Held& held, Range blocks) {
 void write_rank(Builder& b, Rank rank) {
   LaneWriter lane = b.add_lane(rank);
   Held held{Buffer::kInput, {0, b.num_ranks()}};
+  std::optional<StepRef> sent;
   for (const Split& split : halve(b.num_ranks(), rank)) {
-    lane.send(held.region(split.other), split.gives_to);
+    sent = lane.send(held.region(split.other), split.gives_to, sent ? After({&*sent, 1}) : After());
     for (const Rank peer : split.takes_from) {
       const Held sums = place_for_sums(b, rank, held, split.mine);
       lane.recv_reduce(held.region(split.mine), sums.region(split.mine), peer);
@@ -62,9 +66,8 @@ const Algorithm kReduceScatterRecursiveHalving{
     .name = "recursive_halving",
     .idea = "The ranks split into halves, each half taking over the sums of its own blocks.",
     .cost =
-        "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to about alpha + n/2 (beta + gamma) "
-        "more "
-        "when p is no power of 2",
+        "ceil(log2 p) alpha + n (p-1)/p (beta + gamma), up to 4 alpha + 3/4 n (beta + gamma) "
+        "more when p is no power of 2",
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,

@@ -40,7 +40,7 @@ TEST(Builder, StepsHaveTheRegionsAndPeersOfTheirKindAndNothingElse) {
 
 TEST(Builder, DependenciesAreInStepOrderHoweverLanesWereWritten) {
   const auto write = [](bool second_lane_first) {
-    Builder b({CollectiveKind::kAllReduce, 1, 0, 0}, {.chunks_per_block = 2});
+    Builder b({CollectiveKind::kAllReduce, 1, 0, 0}, {.name = "t", .chunks_per_block = 2});
     LaneWriter x = b.add_lane(Rank{0});
     LaneWriter y = b.add_lane(Rank{0});
     const StepRef first = x.copy(input(0), output(0));
@@ -65,7 +65,7 @@ TEST(Builder, NextNamesTheStepThatIsWrittenNext) {
 }
 
 TEST(Builder, ScratchIsNumberedInOrder) {
-  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.chunks_per_block = 2});
+  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.name = "t", .chunks_per_block = 2});
   EXPECT_EQ(b.add_scratch(Rank{1}, ChunkId{1}), 0u);
   EXPECT_EQ(b.add_scratch(Rank{1}, kAnyChunk), 1u);
   EXPECT_EQ(b.add_scratch(Rank{0}, ChunkId{0}), 0u);
@@ -74,7 +74,7 @@ TEST(Builder, ScratchIsNumberedInOrder) {
 }
 
 TEST(BuilderDeathTest, DiesOfRegionsThatDifferInLength) {
-  Builder b({CollectiveKind::kAllReduce, 1, 0, 0}, {.chunks_per_block = 2});
+  Builder b({CollectiveKind::kAllReduce, 1, 0, 0}, {.name = "t", .chunks_per_block = 2});
   LaneWriter lane = b.add_lane(Rank{0});
   EXPECT_DEATH(lane.copy(input(0, 2), output(0, 1)), "as many chunks");
 }

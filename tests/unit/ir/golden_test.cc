@@ -47,9 +47,7 @@ TEST(Golden, TextForm) {
 
 TEST(Golden, MscclXml) { expect_golden("star.xml", msccl::to_xml(star()).value()); }
 
-TEST(Golden, MscclppPlan) {
-  expect_golden("star.plan.json", msccl::to_plan_json(star()).value());
-}
+TEST(Golden, MscclppPlan) { expect_golden("star.plan.json", msccl::to_plan_json(star()).value()); }
 
 }  // namespace
 }  // namespace tutti::ir

@@ -51,7 +51,7 @@ TEST(StepNumbering, TranslatesEveryStepOfEveryAlgorithmBothWays) {
 }
 
 TEST(Matching, TheNthMessageSentIsTheNthReceived) {
-  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.chunks_per_block = 2});
+  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.name = "t", .chunks_per_block = 2});
   LaneWriter x = b.add_lane(Rank{0});
   LaneWriter other = b.add_lane(Rank{0}, 1);
   LaneWriter y = b.add_lane(Rank{1});
@@ -111,7 +111,7 @@ TEST(Matching, RefusesTheSamePeersOnDifferentChannels) {
 }
 
 TEST(Matching, RefusesAMessageThatIsTakenInAnotherLength) {
-  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.chunks_per_block = 2});
+  Builder b({CollectiveKind::kAllReduce, 2, 0, 0}, {.name = "t", .chunks_per_block = 2});
   b.add_lane(Rank{0}).send(input(0, 2), Rank{1});
   b.add_lane(Rank{1}).recv(output(0), Rank{0});
   EXPECT_THAT(error_of(std::move(b)), HasSubstr("sends 2 chunks"));

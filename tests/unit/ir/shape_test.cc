@@ -51,7 +51,7 @@ const Fault kFaults[] = {
      "src input[1:5] lies outside: the buffer has 4 chunks"},
     {"RegionWraps", [](Schedule& s) { step(s, 0, 1).src_index = UINT32_MAX; }, "lies outside"},
     {"StrayRegion", [](Schedule& s) { step(s, 0, 1).dst_index = 1; }, "dst is given"},
-    {"StrayBuffer", [](Schedule& s) { step(s, 0, 4).dst_buffer = Buffer::kOutput; },
+    {"StrayBuffer", [](Schedule& s) { step(s, 0, 3).dst_buffer = Buffer::kOutput; },
      "dst is given"},
     {"SendToItself", [](Schedule& s) { step(s, 0, 1).send_peer = Rank{0}; }, "sends to itself"},
     {"SendToNobody", [](Schedule& s) { step(s, 0, 1).send_peer = Rank{3}; }, "sends to rank 3"},

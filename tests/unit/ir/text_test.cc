@@ -88,7 +88,7 @@ TEST(Text, HasOneStepALine) {
 }
 
 TEST(Text, ScratchIsWrittenInRuns) {
-  Builder b({CollectiveKind::kAllGather, 4, 0, 0}, {.chunks_per_block = 4});
+  Builder b({CollectiveKind::kAllGather, 4, 0, 0}, {.name = "t", .chunks_per_block = 4});
   for (uint32_t c : {3, 4, 5, 9, 9, 9, 2, 0, 0, 1}) b.add_scratch(Rank{0}, ChunkId{c});
   for (int i = 0; i < 3; ++i) b.add_scratch(Rank{0}, kAnyChunk);
   const Schedule schedule = std::move(b).finish();
@@ -163,7 +163,7 @@ const Fault kFaults[] = {
     {"ScratchBackwards", "\"0:3\"", "\"3:0\"", ":15: must be like"},
     {"ScratchOfNone", "any*2", "any*0", ":15: must be like"},
     {"ScratchBomb", "any*2", "any*4000000000", ":15: must be like"},
-    {"ScratchOutside", "0:3", "3:6", "scratch[0] is sized as chunk 3"},
+    {"ScratchOutside", "\"0:3\"", "\"3:6\"", "scratch[0] is sized as chunk 3"},
 };
 
 class TextFault : public testing::TestWithParam<Fault> {};

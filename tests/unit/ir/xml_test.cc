@@ -230,9 +230,9 @@ TEST(XmlLimits, NamesSlotsAndPlainMessagesAreChecked) {
   EXPECT_EQ(refusal(exchange({.name = std::string(63, 'x')})), "");
   EXPECT_THAT(refusal(exchange({.name = std::string(64, 'x')})), HasSubstr("64 characters"));
   EXPECT_THAT(refusal(exchange({.name = "a\"b"})), HasSubstr("without quotes"));
-  EXPECT_THAT(refusal(exchange({.slots = 9})), HasSubstr("9 transfers in flight"));
-  EXPECT_THAT(refusal(exchange({.slots = 0})), HasSubstr("planned for none"));
-  EXPECT_THAT(refusal(exchange({.chunks_per_block = 40000})), HasSubstr("32768"));
+  EXPECT_THAT(refusal(exchange({.name = "t", .slots = 9})), HasSubstr("9 transfers in flight"));
+  EXPECT_THAT(refusal(exchange({.name = "t", .slots = 0})), HasSubstr("planned for none"));
+  EXPECT_THAT(refusal(exchange({.name = "t", .chunks_per_block = 40000})), HasSubstr("32768"));
   EXPECT_THAT(refusal(exchange({}, 1025)), HasSubstr("1024"));
   Builder signal({CollectiveKind::kAllReduce, 2, 0, 0}, {});
   signal.add_lane(Rank{0}).send(input(0, 0), Rank{1});

@@ -86,7 +86,7 @@ TEST(ClosedForms, BarrierAndSendRecv) {
   }
 }
 
-// Exact for full trees; where ranks have one child only, their ports are less busy.
+// Exact for powers of two; elsewhere the formula is an upper bound, by less than a third.
 TEST(ClosedForms, DoubleTreeBroadcastIsAtMostItsFormulaAndNearIt) {
   for (const uint32_t p : rank_counts()) {
     for (const uint32_t k : {1u, 4u, 16u}) {

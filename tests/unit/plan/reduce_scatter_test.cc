@@ -82,9 +82,9 @@ TEST(ReduceScatterRecursiveHalving, TakesLog2RoundsForPowersOfTwo) {
   }
 }
 
-TEST(ReduceScatterRecursiveHalving, HasAtMostOneMessageMoreOnTheCriticalPathElsewhere) {
+TEST(ReduceScatterRecursiveHalving, HasAtMostFourMessagesMoreOnTheCriticalPathElsewhere) {
   for (uint32_t p = 3; p <= 130; ++p) {
-    EXPECT_LE(lending_time(reduce_scatter("recursive_halving", p), 1, 0), ceil_log2(p) + 1) << p;
+    EXPECT_LE(lending_time(reduce_scatter("recursive_halving", p), 1, 0), ceil_log2(p) + 4) << p;
   }
 }
 

@@ -87,8 +87,9 @@ TEST(Check, TakesEitherToMeanOutOfPlaceWhereThereIsNoInPlace) {
 TEST(Check, RefusesInPlaceWhereThereIsNone) {
   const Refusal refusal = refusal_of(swap_of_two(Placement::kInPlace));
   EXPECT_EQ(refusal.rule, Rule::kShape);
-  EXPECT_EQ(refusal.message,
-            "shape: all_to_all has no in-place form; the schedule can only claim to be out of place");
+  EXPECT_EQ(
+      refusal.message,
+      "shape: all_to_all has no in-place form; the schedule can only claim to be out of place");
 }
 
 TEST(Check, RefusesABadShapeWithItsPlace) {

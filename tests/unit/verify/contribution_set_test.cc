@@ -65,7 +65,8 @@ TEST(ContributionSet, NamesWhatIsCommonAndWhatIsMissing) {
   ContributionSets sets(8);
   const auto a = make_set(sets, {0, 1, 2, 3, 4, 6});
   EXPECT_EQ(sets.missing(a), (ContributionSets::Ranges{{5, 6}, {7, 8}}));
-  EXPECT_EQ(sets.common(a, make_set(sets, {3, 4, 5, 6})), (ContributionSets::Ranges{{3, 5}, {6, 7}}));
+  EXPECT_EQ(sets.common(a, make_set(sets, {3, 4, 5, 6})),
+            (ContributionSets::Ranges{{3, 5}, {6, 7}}));
   EXPECT_TRUE(sets.missing(sets.all()).empty());
 }
 

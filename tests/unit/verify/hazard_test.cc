@@ -41,11 +41,12 @@ TEST(Hazard, IsOverwritingLentMemory) {
   EXPECT_EQ(refusal.discipline, Discipline::kLending);
   EXPECT_EQ(refusal.rank, Rank{0});
   EXPECT_EQ(refusal.step, (ir::StepRef{0, 3}));
-  EXPECT_EQ(refusal.message,
-            "hazard: rank 0 lane 0 step 3 (copy input[1] -> scratch[0]) writes scratch[0] while it "
-            "may still be lent: rank 0 lane 0 step 2 (send scratch[0] to rank 1) sends it, and "
-            "nothing orders rank 1 lane 0 step 0 (recv output[0] from rank 0), which takes it, "
-            "before the write; let the write depend on lane 0 step 2 (out of place, under lending)");
+  EXPECT_EQ(
+      refusal.message,
+      "hazard: rank 0 lane 0 step 3 (copy input[1] -> scratch[0]) writes scratch[0] while it "
+      "may still be lent: rank 0 lane 0 step 2 (send scratch[0] to rank 1) sends it, and "
+      "nothing orders rank 1 lane 0 step 0 (recv output[0] from rank 0), which takes it, "
+      "before the write; let the write depend on lane 0 step 2 (out of place, under lending)");
 }
 
 // One rank copies input to scratch in one lane and scratch to output in another.
@@ -76,10 +77,11 @@ TEST(Hazard, NamesBothSides) {
   const Refusal refusal = refusal_of(std::move(b).finish());
   EXPECT_EQ(refusal.rule, Rule::kHazard);
   EXPECT_EQ(refusal.placement, Placement::kOutOfPlace);
-  EXPECT_EQ(refusal.message,
-            "hazard: rank 0 lane 1 step 0 (copy input[0] -> output[0]) writes output[0], but nothing "
-            "orders rank 0 lane 0 step 0 (copy input[0] -> output[0]), which uses it too, before "
-            "that (out of place, under lending)");
+  EXPECT_EQ(
+      refusal.message,
+      "hazard: rank 0 lane 1 step 0 (copy input[0] -> output[0]) writes output[0], but nothing "
+      "orders rank 0 lane 0 step 0 (copy input[0] -> output[0]), which uses it too, before "
+      "that (out of place, under lending)");
 }
 
 // Two ranks give each other their vectors; `waits`: they keep the sum back until theirs was taken.

@@ -118,7 +118,8 @@ TEST(Reachability, AgreesWithItsDefinitionOnRandomSchedules) {
   for (uint64_t i = seed(); i < seed() + 60; ++i) {
     SCOPED_TRACE(testing::Message() << "TUTTI_SEED=" << i);
     std::mt19937_64 random(i);
-    const ir::Schedule schedule = random_schedule(random, static_cast<uint32_t>(2 + i % 3), static_cast<uint32_t>(1 + i % 2));
+    const ir::Schedule schedule =
+        random_schedule(random, static_cast<uint32_t>(2 + i % 3), static_cast<uint32_t>(1 + i % 2));
     const Result<Facts> facts = Facts::collect(schedule);
     ASSERT_TRUE(facts.ok()) << facts.error().message;
     for (Discipline discipline : {Discipline::kLending, Discipline::kSlots}) {

@@ -53,10 +53,11 @@ TEST(StrayWrite, IsWritingInputOutOfPlace) {
   expect_proved(schedule(Placement::kInPlace));
   const Refusal refusal = refusal_of(schedule(Placement::kEither));
   EXPECT_EQ(refusal.rule, Rule::kStrayWrite);
-  EXPECT_EQ(refusal.message,
-            "stray_write: rank 0 lane 0 step 0 (recv_reduce input[0] -> input[0] from rank 1) writes "
-            "input[0], which is the caller's input and must stay as it is (out of place, under "
-            "lending)");
+  EXPECT_EQ(
+      refusal.message,
+      "stray_write: rank 0 lane 0 step 0 (recv_reduce input[0] -> input[0] from rank 1) writes "
+      "input[0], which is the caller's input and must stay as it is (out of place, under "
+      "lending)");
 }
 
 TEST(StrayWrite, IsWritingInputInPlaceWhereItIsNotOutput) {
