@@ -53,7 +53,6 @@ class LineIterator {
     return old;
   }
   friend bool operator==(const LineIterator& a, const LineIterator& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const LineIterator& a, const LineIterator& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

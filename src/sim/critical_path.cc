@@ -10,7 +10,7 @@ namespace {
 class PathWalker {
  public:
   PathWalker(const FinishedRun& run, StepNumber last)
-      : run_(run), until_(run.log.end_ns[last]), step_(last) {}
+      : run_(run), until_(run.log[last].end_ns), step_(last) {}
 
   std::vector<Slice> walk() && {
     StepNumber first = step_;
@@ -65,17 +65,17 @@ class PathWalker {
 
   void own_work() {
     const ir::StepKind kind = run_.program.step(step_).kind;
-    const double begin_ns = run_.log.begin_ns[step_];
+    const double begin_ns = run_.log[step_].begin_ns;
     const bool pulls = run_.connections == nullptr && ir::receives(kind);
-    const double work_ns = pulls ? run_.log.arrived_ns[step_] : begin_ns;
+    const double work_ns = pulls ? run_.log[step_].transfer_ns : begin_ns;
     const bool copies = kind == ir::StepKind::kCopy;
     add(slice(copies ? SliceKind::kCopy : SliceKind::kReduce, step_), work_ns);
     if (pulls && until_ > begin_ns) message(step_, begin_ns, chain_latency(step_));
   }
 
   void go_to_cause() {
-    const StepNumber cause = run_.log.cause[step_];
-    if (!run_.log.by_partner[step_]) {
+    const StepNumber cause = run_.log[step_].cause;
+    if (!run_.log[step_].by_partner) {
       const double overhead_ns = run_.machine.step_overhead_ns(run_.program.rank_of(step_));
       if (overhead_ns > 0) add(slice(SliceKind::kOverhead, step_), until_ - overhead_ns);
     } else if (run_.connections != nullptr && run_.program.sender(step_) == cause) {
@@ -90,9 +90,9 @@ class PathWalker {
   void messages_before(StepNumber sender) {
     while (true) {
       const StepNumber taker = run_.program.taker(sender);
-      const double moved_ns = run_.log.moved_ns[sender];
+      const double moved_ns = run_.log[sender].transfer_ns;
       message(taker, moved_ns, hop_latency(taker));
-      if (run_.log.end_ns[sender] >= moved_ns) break;
+      if (run_.log[sender].end_ns >= moved_ns) break;
       sender =
           run_.connections->sender(run_.connections->of(sender), run_.program.sequence(sender) - 1);
     }

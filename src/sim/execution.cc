@@ -21,9 +21,7 @@ Execution::Execution(const Parts& parts, uint32_t num_other_actors)
              static_cast<uint32_t>(parts.program.lanes().size()) + num_other_actors, queue_),
       log_(parts.program.num_steps()),
       waits_(static_cast<uint32_t>(parts.program.schedule().ranks.size())),
-      lanes_(parts.program.lanes().size()),
-      complete_(parts.program.num_steps(), false),
-      first_waiter_(parts.program.num_steps(), kNoLane) {
+      lanes_(parts.program.lanes().size()) {
   for (uint32_t lane = 0; lane < num_lanes(); ++lane) {
     lanes_[lane].at = program_.lanes()[lane].first;
     queue_.set(lane, machine_.start_ns(program_.lanes()[lane].rank));
@@ -82,7 +80,7 @@ StepNumber Execution::find_incomplete(StepNumber step) const {
   const Rank rank = program_.rank_of(step);
   for (const ir::StepRef dep : program_.schedule().ranks[rank.value].deps_of(program_.step(step))) {
     const StepNumber number = program_.number(rank, dep);
-    if (!complete_[number]) return number;
+    if (!log_[number].is_complete) return number;
   }
   return kNoStep;
 }
@@ -113,12 +111,12 @@ void Execution::block(uint32_t lane, StepNumber on) {
   state.phase = Phase::kBlocked;
   state.blocked_on = on;
   state.since_ns = now_;
-  state.next_waiter = std::exchange(first_waiter_[on], lane);
+  state.next_waiter = std::exchange(log_[on].first_waiter, lane);
 }
 
 void Execution::complete(StepNumber step, StepNumber cause) {
-  complete_[step] = true;
-  uint32_t lane = std::exchange(first_waiter_[step], kNoLane);
+  log_[step].is_complete = true;
+  uint32_t lane = std::exchange(log_[step].first_waiter, kNoLane);
   while (lane != kNoLane) {
     LaneState& state = lanes_[lane];
     if (program_.rank_of(cause) != program_.rank_of(step)) {
@@ -133,9 +131,9 @@ void Execution::complete(StepNumber step, StepNumber cause) {
 }
 
 void Execution::begin(StepNumber step, StepNumber cause, bool by_partner) {
-  log_.begin_ns[step] = now_;
-  log_.cause[step] = cause;
-  log_.by_partner[step] = by_partner;
+  log_[step].begin_ns = now_;
+  log_[step].cause = cause;
+  log_[step].by_partner = by_partner;
 }
 
 void Execution::act(uint32_t lane) {
@@ -169,8 +167,8 @@ void Execution::finish_step(uint32_t lane) {
 
 void Execution::go_on(uint32_t lane, StepNumber cause) {
   LaneState& state = lanes_[lane];
-  log_.end_ns[state.at] = now_;
-  recorder_.step(state.at, log_.begin_ns[state.at], now_, state.bytes);
+  log_[state.at].end_ns = now_;
+  recorder_.step(state.at, log_[state.at].begin_ns, now_, state.bytes);
   ++state.at;
   state.cause = cause;
   movable_.push_back(lane);

@@ -69,7 +69,6 @@ class Execution {
     double bytes = 0;     // that the running step moves
     double finish_ns = 0;
   };
-  static constexpr uint32_t kNoLane = UINT32_MAX;
 
   // Whom a lane that cannot go on is waiting for, and in which words.
   struct Obstacle {
@@ -139,9 +138,7 @@ class Execution {
   [[nodiscard]] Obstacle obstacle_of(uint32_t lane) const;
   [[nodiscard]] Error deadlock() const;
 
-  std::vector<bool> complete_;          // by step
-  std::vector<uint32_t> first_waiter_;  // by step: lanes blocked on it
-  std::vector<uint32_t> movable_;       // lanes that came to a new step or were unblocked
+  std::vector<uint32_t> movable_;  // lanes that came to a new step or were unblocked
   std::vector<Notice> notices_;
   uint32_t num_done_ = 0;
   uint64_t num_messages_ = 0;

@@ -14,7 +14,7 @@ constexpr double kSameRate = 1e-14;
 }  // namespace
 
 Flows::Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQueue& queue)
-    : links_(link_gbps.size()), flows_(num_actors), queue_(queue) {
+    : links_(link_gbps.size()), flows_(num_actors), queue_(queue), rests_(link_gbps.size()) {
   for (size_t i = 0; i < link_gbps.size(); ++i) links_[i].gbps = link_gbps[i];
 }
 
@@ -37,13 +37,19 @@ void Flows::start(uint32_t actor, std::span<const topo::LinkId> route, double by
     return;
   }
   flow.places.resize(route.size());
+  flow.new_rate = cap;
   for (uint32_t i = 0; i < route.size(); ++i) {
     Link& link = links_[route[i].value];
-    if (link.hops.empty()) link.busy_since = now;
+    if (link.hops.empty()) {
+      link.busy_since = now;
+    } else {
+      note_change(route[i].value);
+    }
     flow.places[i] = static_cast<uint32_t>(link.hops.size());
     link.hops.push_back({actor, i});
-    note_change(route[i].value);
+    flow.new_rate = std::min(flow.new_rate, link.gbps);
   }
+  started_.push_back(actor);
 }
 
 void Flows::finish(uint32_t actor, double now) {
@@ -55,8 +61,11 @@ void Flows::finish(uint32_t actor, double now) {
     flows_[link.hops[place].actor].places[link.hops[place].index] = place;
     link.hops.pop_back();
     link.bytes += flow.bytes;
-    if (link.hops.empty()) link.busy_ns += now - link.busy_since;
-    note_change(flow.route[i].value);
+    if (link.hops.empty()) {
+      link.busy_ns += now - link.busy_since;
+    } else {
+      note_change(flow.route[i].value);
+    }
   }
   flow.route = {};
 }
@@ -67,15 +76,15 @@ void Flows::settle(double now) {
     links_[link].changed = false;
     if (links_[link].visited == visit_ || links_[link].hops.empty()) continue;
     collect_component(link);
-    if (component_flows_.size() == 1) {
-      Flow& flow = flows_[component_flows_.front()];
-      flow.new_rate = solve_single(flow);
-    } else {
-      solve_component();
-    }
+    solve_component();
     for (const uint32_t actor : component_flows_) apply(actor, now);
   }
+  // What no change has reached is alone on its links and gets the narrowest, as start() noted.
+  for (const uint32_t actor : started_) {
+    if (flows_[actor].visited != visit_) apply(actor, now);
+  }
   changed_.clear();
+  started_.clear();
 }
 
 // All flows and links that can be reached from this link by going from link to flow to link.
@@ -99,15 +108,6 @@ void Flows::collect_component(uint32_t link) {
   }
 }
 
-double Flows::solve_single(const Flow& flow) const {
-  double rate = flow.cap;
-  for (const topo::LinkId id : flow.route) {
-    const Link& link = links_[id.value];
-    rate = std::min(rate, link.gbps / static_cast<double>(link.hops.size()));
-  }
-  return rate;
-}
-
 // Progressive filling: all flows rise together from 0. The first link to be full stops the flows on
 // it; the first flow at its cap stops alone; the others rise on. A link's share, what each of its
 // undecided hops would get, never falls meanwhile, so an outdated entry of the heap is only ever
@@ -115,10 +115,9 @@ double Flows::solve_single(const Flow& flow) const {
 void Flows::solve_component() {
   shares_.clear();
   for (const uint32_t id : component_links_) {
-    Link& link = links_[id];
-    link.free = link.gbps;
-    link.undecided = static_cast<uint32_t>(link.hops.size());
-    if (link.undecided > 0) shares_.push_back({link.free / link.undecided, id});
+    const auto num_hops = static_cast<uint32_t>(links_[id].hops.size());
+    rests_[id] = {links_[id].gbps, num_hops};
+    shares_.push_back({links_[id].gbps / num_hops, id});
   }
   std::make_heap(shares_.begin(), shares_.end(), std::greater<>{});
   capped_.clear();
@@ -135,16 +134,16 @@ void Flows::solve_component() {
     std::pop_heap(shares_.begin(), shares_.end(), std::greater<>{});
     const Share top = shares_.back();
     shares_.pop_back();
-    Link& link = links_[top.link];
-    if (link.undecided == 0) continue;
-    const double share = std::max(level, link.free / link.undecided);
+    const Rest& rest = rests_[top.link];
+    if (rest.undecided == 0) continue;
+    const double share = std::max(level, rest.gbps / rest.undecided);
     while (!capped_.empty() && flows_[capped_.back()].new_rate > 0) capped_.pop_back();
     if (!capped_.empty() && flows_[capped_.back()].cap < top.rate) {
       level = std::max(level, flows_[capped_.back()].cap);
       decide(flows_[capped_.back()], flows_[capped_.back()].cap);
     } else if (share <= top.rate * (1 + kSameRate)) {
       level = share;
-      for (const Hop hop : link.hops) {
+      for (const Hop hop : links_[top.link].hops) {
         if (flows_[hop.actor].new_rate == 0) decide(flows_[hop.actor], share);
       }
       continue;
@@ -157,9 +156,9 @@ void Flows::solve_component() {
 void Flows::decide(Flow& flow, double rate) {
   flow.new_rate = rate;
   for (const topo::LinkId id : flow.route) {
-    Link& link = links_[id.value];
-    link.free = std::max(0.0, link.free - rate);
-    --link.undecided;
+    Rest& rest = rests_[id.value];
+    rest.gbps = std::max(0.0, rest.gbps - rate);
+    --rest.undecided;
   }
 }
 

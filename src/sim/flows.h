@@ -4,7 +4,8 @@
 //
 // Flows are named by the actor that owns them in the event queue, where a flow's end is kept up to
 // date. start and finish only note what changed; settle computes the new rates, once for all
-// changes of the same moment and only for flows that are joined to a change by shared links.
+// changes of the same moment and only for flows that are joined to a change by shared links. A flow
+// that shares no link costs no more than its route is long.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ class Flows {
     double since = 0;  // when the rate was last changed
     double rate = 0;
     double cap = kUnlimited;
-    double new_rate = 0;  // while solving; 0: not decided
+    double new_rate = 0;  // while settling; 0: not decided
     uint32_t visited = 0;
   };
   struct Hop {
@@ -65,10 +66,14 @@ class Flows {
     double bytes = 0;
     double busy_ns = 0;
     double busy_since = 0;
-    double free = 0;         // while solving: rate not yet given away
-    uint32_t undecided = 0;  // while solving: hops of flows without a rate
     uint32_t visited = 0;
-    bool changed = false;
+    bool changed = false;  // flows that share it came or went
+  };
+  static_assert(sizeof(Link) <= 64, "a flow touches all its links twice; a cache line each");
+  // While solving: what of a link is not given away yet, and the hops of flows without a rate.
+  struct Rest {
+    double gbps = 0;
+    uint32_t undecided = 0;
   };
   struct Share {
     double rate;
@@ -81,13 +86,13 @@ class Flows {
   void note_change(uint32_t link);
   void collect_component(uint32_t link);
   void solve_component();
-  double solve_single(const Flow& flow) const;
   void decide(Flow& flow, double rate);
   void apply(uint32_t actor, double now);
 
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   EventQueue& queue_;
+  std::vector<uint32_t> started_;  // flows that have no rate yet
   std::vector<uint32_t> changed_;  // links
   uint32_t visit_ = 0;
   // The component being solved; kept to reuse their memory.
@@ -95,6 +100,7 @@ class Flows {
   std::vector<uint32_t> component_flows_;
   std::vector<uint32_t> capped_;
   std::vector<Share> shares_;
+  std::vector<Rest> rests_;  // by link
 };
 
 }  // namespace tutti::sim

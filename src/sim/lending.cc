@@ -4,11 +4,7 @@
 
 namespace tutti::sim {
 
-Lending::Lending(const Parts& parts)
-    : Execution(parts, 0), sent_(parts.program.num_steps(), false) {
-  chain_links_.resize(num_lanes());
-  log_.arrived_ns.resize(parts.program.num_steps(), 0);
-}
+Lending::Lending(const Parts& parts) : Execution(parts, 0), chain_links_(num_lanes()) {}
 
 void Lending::act_on_message(uint32_t lane) {
   LaneState& state = lanes_[lane];
@@ -25,7 +21,7 @@ void Lending::act_on_message(uint32_t lane) {
 }
 
 void Lending::announce(StepNumber sender) {
-  sent_[sender] = true;
+  log_[sender].is_sent = true;
   payload_.sent(sender);
   notify(program_.taker(sender), sender);
 }
@@ -49,7 +45,7 @@ void Lending::partner_changed(StepNumber step, StepNumber trigger) {
     if (!is_standing_at(sender)) return;
     sender = program_.sender(sender);
   }
-  if (sent_[sender]) pull(taker, trigger);
+  if (log_[sender].is_sent) pull(taker, trigger);
 }
 
 void Lending::pull(StepNumber taker, StepNumber trigger) {
@@ -115,18 +111,18 @@ void Lending::begin_transfer(uint32_t lane) {
 void Lending::arrived(uint32_t lane) {
   const StepNumber taker = lanes_[lane].at;
   const double bytes = lanes_[lane].bytes;
-  log_.arrived_ns[taker] = now_;
+  log_[taker].transfer_ns = now_;
   StepNumber sender = program_.sender(taker);
   for (; passes_through(sender); sender = program_.sender(sender)) {
     const uint32_t middle = program_.lane_of(sender);
-    count_message(sender, bytes, log_.begin_ns[sender]);
+    count_message(sender, bytes, log_[sender].begin_ns);
     lanes_[middle].bytes = bytes;
-    log_.arrived_ns[sender] = now_;
+    log_[sender].transfer_ns = now_;
     payload_.written(sender);
     complete(sender, taker);
     go_on(middle, taker);
   }
-  count_message(sender, bytes, log_.end_ns[sender]);
+  count_message(sender, bytes, log_[sender].end_ns);
   complete(sender, taker);
   work(lane);
 }
@@ -134,7 +130,7 @@ void Lending::arrived(uint32_t lane) {
 void Lending::step_has_run(uint32_t lane) {
   const StepNumber step = lanes_[lane].at;
   if (ir::sends(program_.step(step).kind)) {
-    log_.end_ns[step] = now_;
+    log_[step].end_ns = now_;
     announce(step);
   } else {
     complete(step, step);
@@ -144,7 +140,7 @@ void Lending::step_has_run(uint32_t lane) {
 Execution::Obstacle Lending::obstacle_of_standing(uint32_t lane) const {
   const StepNumber step = lanes_[lane].at;
   const StepNumber sender = program_.sender(step);
-  const bool input_ready = passes_through(sender) ? is_standing_at(sender) : sent_[sender];
+  const bool input_ready = passes_through(sender) ? is_standing_at(sender) : log_[sender].is_sent;
   if (!input_ready || !passes_through(step)) return {sender, "waits for a message of"};
   return {program_.taker(step), "waits to be taken at once by"};
 }

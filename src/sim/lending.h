@@ -38,7 +38,6 @@ class Lending final : public Execution {
   void begin_transfer(uint32_t lane);
   void arrived(uint32_t lane);
 
-  std::vector<bool> sent_;  // by step
   // Links of a chain's hops one after the other, by the lane that takes; mostly empty.
   std::vector<std::vector<topo::LinkId>> chain_links_;
 };

@@ -60,12 +60,17 @@ class Bounds {
     for (uint32_t g = 0; g < grouping.num_ranks.size(); ++g) {
       const double ns = std::max(time(demand.in[g], grouping.in_gbps[g]),
                                  time(demand.out[g], grouping.out_gbps[g]));
-      const uint32_t index = is_machine ? g : first_rank(grouping, g);
-      raise(bound, ns, is_machine ? BoundCut::kMachine : BoundCut::kDevice, index);
+      if (ns <= bound.bandwidth_ns) continue;
+      bound.bandwidth_ns = ns;
+      bound.cut = is_machine ? BoundCut::kMachine : BoundCut::kDevice;
+      bound.cut_index = is_machine ? g : first_rank(grouping, g);
     }
     if (collective_.kind != CollectiveKind::kAllReduce) return;
-    raise(bound, all_reduce_ns(grouping),
-          is_machine ? BoundCut::kAllMachines : BoundCut::kAllDevices, 0);
+    const double together_ns = all_reduce_ns(grouping);
+    if (together_ns <= bound.bandwidth_ns) return;
+    bound.bandwidth_ns = together_ns;
+    bound.cut = is_machine ? BoundCut::kAllMachines : BoundCut::kAllDevices;
+    bound.cut_index = 0;
   }
 
   [[nodiscard]] bool must_reach(uint32_t from, uint32_t to) const {
@@ -92,13 +97,6 @@ class Bounds {
   }
 
   static double time(double bytes, double gbps) { return bytes == 0 ? 0 : bytes / gbps; }
-
-  static void raise(LowerBound& bound, double ns, BoundCut cut, uint32_t index) {
-    if (ns <= bound.bandwidth_ns) return;
-    bound.bandwidth_ns = ns;
-    bound.cut = cut;
-    bound.cut_index = index;
-  }
 
   static uint32_t first_rank(const Grouping& grouping, uint32_t group) {
     const auto found = std::find(grouping.group_of.begin(), grouping.group_of.end(), group);

@@ -15,8 +15,9 @@ Result<Program> Program::create(const ir::Schedule& schedule) {
                              ir::num_steps(schedule))};
   }
   Program program(schedule);
-  TUTTI_ASSIGN(program.matching_, ir::match_messages(schedule, ir::StepNumbering(schedule)));
-  program.lane_of_.reserve(ir::num_steps(schedule));
+  TUTTI_ASSIGN(const ir::Matching matching,
+               ir::match_messages(schedule, ir::StepNumbering(schedule)));
+  program.nodes_.reserve(ir::num_steps(schedule));
   for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
     program.first_lane_.push_back(static_cast<uint32_t>(program.lanes_.size()));
     const std::vector<ir::Lane>& lanes = schedule.ranks[r].lanes;
@@ -24,7 +25,11 @@ Result<Program> Program::create(const ir::Schedule& schedule) {
       const auto num_steps = static_cast<uint32_t>(lanes[i].steps.size());
       const auto lane = static_cast<uint32_t>(program.lanes_.size());
       program.lanes_.push_back({Rank{r}, i, program.num_steps(), num_steps, lanes[i].steps.data()});
-      program.lane_of_.insert(program.lane_of_.end(), num_steps, lane);
+      for (uint32_t i = 0; i < num_steps; ++i) {
+        const StepNumber s = program.num_steps();
+        program.nodes_.push_back(
+            {lane, matching.taker[s], matching.sender[s], matching.sequence[s]});
+      }
     }
   }
   return program;

@@ -29,39 +29,46 @@ class Program {
   static Result<Program> create(const ir::Schedule& schedule);
 
   [[nodiscard]] const ir::Schedule& schedule() const { return *schedule_; }
-  [[nodiscard]] uint32_t num_steps() const { return static_cast<uint32_t>(lane_of_.size()); }
+  [[nodiscard]] uint32_t num_steps() const { return static_cast<uint32_t>(nodes_.size()); }
   [[nodiscard]] const std::vector<Lane>& lanes() const { return lanes_; }
 
-  [[nodiscard]] uint32_t lane_of(StepNumber step) const { return lane_of_[step]; }
-  [[nodiscard]] Rank rank_of(StepNumber step) const { return lanes_[lane_of_[step]].rank; }
+  [[nodiscard]] uint32_t lane_of(StepNumber step) const { return nodes_[step].lane; }
+  [[nodiscard]] Rank rank_of(StepNumber step) const { return lanes_[nodes_[step].lane].rank; }
   [[nodiscard]] const ir::Step& step(StepNumber step) const {
-    const Lane& lane = lanes_[lane_of_[step]];
+    const Lane& lane = lanes_[nodes_[step].lane];
     return lane.steps[step - lane.first];
   }
   [[nodiscard]] ir::StepRef ref(StepNumber step) const {
-    const Lane& lane = lanes_[lane_of_[step]];
+    const Lane& lane = lanes_[nodes_[step].lane];
     return {lane.index, step - lane.first};
   }
   [[nodiscard]] StepNumber number(Rank rank, ir::StepRef ref) const {
     return lanes_[first_lane_[rank.value] + ref.lane].first + ref.step;
   }
 
-  [[nodiscard]] StepNumber taker(StepNumber step) const { return matching_.taker[step]; }
-  [[nodiscard]] StepNumber sender(StepNumber step) const { return matching_.sender[step]; }
+  [[nodiscard]] StepNumber taker(StepNumber step) const { return nodes_[step].taker; }
+  [[nodiscard]] StepNumber sender(StepNumber step) const { return nodes_[step].sender; }
   // The message's number on its connection.
-  [[nodiscard]] uint32_t sequence(StepNumber step) const { return matching_.sequence[step]; }
+  [[nodiscard]] uint32_t sequence(StepNumber step) const { return nodes_[step].sequence; }
 
   // "rank 3 lane 0 step 2 (recv_reduce)"
   [[nodiscard]] std::string describe(StepNumber step) const;
 
  private:
+  // What is asked of a step together is kept together.
+  struct Node {
+    uint32_t lane;
+    StepNumber taker;
+    StepNumber sender;
+    uint32_t sequence;
+  };
+
   explicit Program(const ir::Schedule& schedule) : schedule_(&schedule) {}
 
   const ir::Schedule* schedule_;
   std::vector<Lane> lanes_;
   std::vector<uint32_t> first_lane_;  // of each rank
-  std::vector<uint32_t> lane_of_;     // of each step
-  ir::Matching matching_;
+  std::vector<Node> nodes_;           // of each step
 };
 
 }  // namespace tutti::sim

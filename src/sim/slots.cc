@@ -6,9 +6,7 @@ Slots::Slots(const Parts& parts, const Connections& connections)
     : Execution(parts, connections.size()),
       connections_(connections),
       num_slots_(parts.program.schedule().slots),
-      state_(connections.size()) {
-  log_.moved_ns.resize(parts.program.num_steps(), 0);
-}
+      state_(connections.size()) {}
 
 bool Slots::has_room(StepNumber sender) const {
   const uint64_t taken = state_[connections_.of(sender)].num_taken;
@@ -48,7 +46,7 @@ void Slots::partner_changed(StepNumber step, StepNumber trigger) {
 void Slots::account_wait(uint32_t lane, StepNumber trigger) {
   const LaneState& state = lanes_[lane];
   const bool for_message = trigger == program_.sender(state.at);
-  const double end_ns = for_message ? log_.moved_ns[trigger] : now_;
+  const double end_ns = for_message ? log_[trigger].transfer_ns : now_;
   waits_.add(program_.rank_of(state.at), program_.rank_of(trigger), end_ns - state.since_ns);
   recorder_.wait(state.at, trigger, state.since_ns, end_ns);
 }
@@ -56,7 +54,7 @@ void Slots::account_wait(uint32_t lane, StepNumber trigger) {
 void Slots::step_has_run(uint32_t lane) {
   const StepNumber step = lanes_[lane].at;
   const ir::StepKind kind = program_.step(step).kind;
-  log_.end_ns[step] = now_;
+  log_[step].end_ns = now_;
   complete(step, step);
   if (ir::sends(kind)) give(step);
   if (ir::receives(kind)) take(step);
@@ -84,7 +82,7 @@ void Slots::move_next(uint32_t connection) {
   const StepNumber sender = moving(connection);
   Connection& state = state_[connection];
   state.bytes = payload_.message_bytes(sender);
-  log_.moved_ns[sender] = now_;
+  log_[sender].transfer_ns = now_;
   const double latency_ns =
       machine_.route(program_.rank_of(sender), program_.step(sender).send_peer).latency_ns;
   state.has_latency = latency_ns > 0;
@@ -117,7 +115,7 @@ void Slots::message_event(uint32_t actor) {
 void Slots::arrived(uint32_t connection) {
   Connection& state = state_[connection];
   const StepNumber sender = moving(connection);
-  count_message(sender, state.bytes, log_.end_ns[sender]);
+  count_message(sender, state.bytes, log_[sender].end_ns);
   ++state.num_arrived;
   if (state.num_sent > state.num_arrived) move_next(connection);
   notify(program_.taker(sender), sender);

@@ -1,4 +1,6 @@
-// When each step ran and what it had waited for last: what the critical path is read from.
+// What is known of each step while the simulation runs: how far it is, when it ran and what it had
+// waited for last. The critical path is read from it afterwards. One record a step, since a step
+// that moves touches most of its fields and there are millions of them.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +10,27 @@
 
 namespace tutti::sim {
 
-struct StepLog {
-  explicit StepLog(uint32_t num_steps)
-      : begin_ns(num_steps, 0),
-        end_ns(num_steps, 0),
-        cause(num_steps, kNoStep),
-        by_partner(num_steps, false) {}
+inline constexpr uint32_t kNoLane = UINT32_MAX;
 
+struct StepRecord {
   // A step that takes a message begins with its transfer under lending, and when the message is
   // there under slots. It ends when it has run.
-  std::vector<double> begin_ns;
-  std::vector<double> end_ns;
+  double begin_ns = 0;
+  double end_ns = 0;
+  // Under lending: when the message that the step takes was there. Under slots: when the message
+  // that it sends began to move.
+  double transfer_ns = 0;
   // The step whose progress let this one begin, kNoStep at a rank's start. Under lending, a send
   // that this step depends on is complete by its taker, so that is the cause.
-  std::vector<StepNumber> cause;
+  StepNumber cause = kNoStep;
+  uint32_t first_waiter = kNoLane;  // of the lanes that wait for it to be complete
   // The cause came while this step stood ready: a message was sent, has arrived or was taken.
-  std::vector<bool> by_partner;
-  // Under lending: when the message that a step takes was there. Empty under slots.
-  std::vector<double> arrived_ns;
-  // Under slots: when the transfer of a step's message began. Empty under lending.
-  std::vector<double> moved_ns;
+  bool by_partner = false;
+  bool is_sent = false;  // under lending: its message may be pulled
+  bool is_complete = false;
 };
+static_assert(sizeof(StepRecord) == 40);
+
+using StepLog = std::vector<StepRecord>;
 
 }  // namespace tutti::sim

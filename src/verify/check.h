@@ -93,7 +93,7 @@ class Verdict {
 };
 
 // Takes time near-linear in steps and chunks moved for schedules of planners; a schedule that is
-// refused may take longer, to find its shortest cycle. Needs about 80 bytes a step and 24 a chunk
+// refused may take longer, to find its shortest cycle. Needs about 55 bytes a step and 24 a chunk
 // position. Deterministic: the same schedule gets the same refusal.
 [[nodiscard]] Verdict check(ir::Schedule schedule);
 

@@ -1,6 +1,5 @@
 #include "verify/reachability.h"
 
-#include <algorithm>
 #include <ranges>
 
 namespace tutti::verify {
@@ -55,7 +54,7 @@ bool Reachability::happens_before(StepNumber earlier, StepNumber later) {
   earlier = graph_->event_of(earlier);
   later = graph_->event_of(later);
   if (order_->position[earlier] >= order_->position[later]) return false;
-  return known_before(earlier, later) || waits_directly(later, earlier) || search(earlier, later);
+  return known_before(earlier, later) || search(earlier, later);
 }
 
 bool Reachability::known_before(StepNumber earlier, StepNumber later) const {
@@ -64,21 +63,12 @@ bool Reachability::known_before(StepNumber earlier, StepNumber later) const {
   return causes_[earlier].holds(causes_[later]) || effects_[later].holds(effects_[earlier]);
 }
 
-bool Reachability::waits_directly(StepNumber later, StepNumber earlier) {
-  if (directly_asked_ != later) {
-    directly_asked_ = later;
-    directly_awaited_.clear();
-    graph_->for_each_wait(later, [this](const Wait& wait) {
-      if (wait.kind == WaitKind::kRoom) return;
-      directly_awaited_.push_back(graph_->event_of(wait.awaited));
-    });
-    std::sort(directly_awaited_.begin(), directly_awaited_.end());
-  }
-  return std::binary_search(directly_awaited_.begin(), directly_awaited_.end(), earlier);
-}
-
 bool Reachability::search(StepNumber earlier, StepNumber later) {
-  if (seen_in_.empty()) seen_in_.resize(graph_->facts().num_steps());
+  if (seen_in_.empty()) {
+    seen_in_.resize(graph_->facts().num_steps());
+    met_from_.resize(graph_->facts().num_steps(), kNoStep);
+  }
+  if (met_from_[earlier] == later) return true;
   ++num_searches_;
   const uint32_t limit = order_->position[earlier];
   stack_.assign(1, later);
@@ -90,6 +80,7 @@ bool Reachability::search(StepNumber earlier, StepNumber later) {
     graph_->for_each_wait(event, [&](const Wait& wait) {
       if (wait.kind == WaitKind::kRoom) return;
       const StepNumber awaited = graph_->event_of(wait.awaited);
+      met_from_[awaited] = later;
       if (awaited == earlier) found = true;
       if (order_->position[awaited] <= limit || seen_in_[awaited] == num_searches_) return;
       seen_in_[awaited] = num_searches_;

@@ -48,7 +48,6 @@ class Reachability {
   template <class Events, class Parent>
   [[nodiscard]] static Forest plant(const Events& events, uint32_t num_steps, Parent parent);
   [[nodiscard]] bool known_before(StepNumber earlier, StepNumber later) const;
-  [[nodiscard]] bool waits_directly(StepNumber later, StepNumber earlier);
   [[nodiscard]] bool search(StepNumber earlier, StepNumber later);
 
   const EventGraph* graph_;
@@ -57,11 +56,11 @@ class Reachability {
   Forest effects_;
   uint64_t num_searched_ = 0;
   std::vector<StepNumber> stack_;
-  std::vector<uint32_t> seen_in_;  // the last search that met the event; empty until one is needed
+  // Both empty until a search is needed. An event that depends on many is asked about each of them:
+  // what one search met, the next question about the same event need not look for.
+  std::vector<uint32_t> seen_in_;     // the last search that went through the event
+  std::vector<StepNumber> met_from_;  // the last event from which a search met it
   uint32_t num_searches_ = 0;
-  // What one event waits for, sorted: one that depends on many is asked about each of them.
-  StepNumber directly_asked_ = kNoStep;
-  std::vector<StepNumber> directly_awaited_;
 };
 
 }  // namespace tutti::verify

@@ -6,7 +6,7 @@
 // ranks of the larger. A group's blocks are consecutive, so every message is one region of output.
 //
 // Cost: ceil(log2 p) alpha + n (p-1)/p beta. When p is no power of two, some ranks serve two in a
-// round, and it takes up to n beta more.
+// round; that costs up to n beta more (simulated to 128 ranks).
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/halving.h"

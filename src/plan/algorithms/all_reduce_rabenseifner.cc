@@ -7,8 +7,8 @@
 // it. No scratch.
 //
 // Cost: 2 ceil(log2 p) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma. When p is no power of two, some
-// ranks take or serve two in a round, and up to 256 ranks take up to 4 alpha + 3/4 n (2 beta +
-// gamma) more.
+// ranks take or serve two in a round; that costs up to 4 alpha + 3/4 n (2 beta + gamma) more
+// (simulated to 128 ranks).
 #include "base/try.h"
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"

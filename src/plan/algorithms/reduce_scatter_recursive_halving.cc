@@ -7,7 +7,7 @@
 // is never written again.
 //
 // Cost: ceil(log2 p) alpha + n (p-1)/p (beta + gamma). When p is no power of two, some ranks take
-// twice in a round, and up to 256 ranks take up to 4 alpha + 3/4 n (beta + gamma) more.
+// twice in a round; that costs up to 4 alpha + 3/4 n (beta + gamma) more (simulated to 128 ranks).
 // Scratch is half of n.
 #include <optional>
 
