@@ -8,8 +8,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 find_program(TUTTI_CCACHE ccache DOC "Compiler cache; used when it is there")
 if(TUTTI_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   # Paths below the tree count as relative, so that clones and build folders share what is cached.
+  # The sloppiness is what it takes to keep files that use precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-                                  CCACHE_NOHASHDIR=1 ${TUTTI_CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TUTTI_CCACHE})
 endif()
 
 # Linked PRIVATE by every library and program of ours, so that a user of tutti gets none of it.

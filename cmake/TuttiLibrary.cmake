@@ -19,7 +19,7 @@ endfunction()
 
 # GoogleTest takes longer to read than most tests take to compile, so it is read once: every test
 # program reuses the precompiled headers of this one, which is never run. ccache keeps such
-# files only with the option here and the CCACHE_SLOPPINESS that ./dev sets.
+# files only with this option.
 set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 function(tutti_precompile_test_headers)
   if(NOT TARGET tutti_test_headers)

@@ -14,17 +14,21 @@ import subprocess
 
 
 def commands(build, root):
-    """file -> its compile command without launcher, output and input, for the files below root."""
+    """file -> its compile command, for the files below root.
+
+    Without launcher, input and output, and without precompiled headers: a lint wants to see what a
+    file includes by itself.
+    """
     found = {}
     for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
-        if pathlib.Path(words[0]).name == "ccache":
-            words = words[1:]
+        launchers = [i for i, word in enumerate(words) if pathlib.Path(word).name == "ccache"]
+        words = words[launchers[0] + 1:] if launchers else words
         flags, skip = [], False
         for word in words:
             if skip or word in {"-c", entry["file"]}:
                 skip = False
-            elif word in {"-o", "-MF", "-MT"}:
+            elif word in {"-o", "-MF", "-MT", "-include"}:
                 skip = True
             elif word != "-MD":
                 flags.append(word)

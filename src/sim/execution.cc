@@ -77,6 +77,7 @@ void Execution::lane_event(uint32_t lane) {
 }
 
 StepNumber Execution::find_incomplete(StepNumber step) const {
+  if (program_.step(step).num_deps == 0) return kNoStep;
   const Rank rank = program_.rank_of(step);
   for (const ir::StepRef dep : program_.schedule().ranks[rank.value].deps_of(program_.step(step))) {
     const StepNumber number = program_.number(rank, dep);

@@ -65,8 +65,9 @@ class Execution {
     StepNumber cause = kNoStep;      // what let it come here
     uint32_t next_waiter = kNoLane;  // in the list of lanes blocked on the same step
     StepNumber blocked_on = kNoStep;
-    double since_ns = 0;  // blocked or standing since
-    double bytes = 0;     // that the running step moves
+    double since_ns = 0;           // blocked or standing since
+    double bytes = 0;              // that the running step moves
+    const Route* route = nullptr;  // of the message that is being taken, under lending
     double finish_ns = 0;
   };
 

@@ -18,6 +18,15 @@ Flows::Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQue
   for (size_t i = 0; i < link_gbps.size(); ++i) links_[i].gbps = link_gbps[i];
 }
 
+void Flows::Link::add(Hop hop) {
+  if (num_hops++ == 0) {
+    first = hop;
+    return;
+  }
+  if (others == nullptr) others = std::make_unique<std::vector<Hop>>();
+  others->push_back(hop);
+}
+
 void Flows::note_change(uint32_t link) {
   if (links_[link].changed) return;
   links_[link].changed = true;
@@ -40,13 +49,13 @@ void Flows::start(uint32_t actor, std::span<const topo::LinkId> route, double by
   flow.new_rate = cap;
   for (uint32_t i = 0; i < route.size(); ++i) {
     Link& link = links_[route[i].value];
-    if (link.hops.empty()) {
+    if (link.num_hops == 0) {
       link.busy_since = now;
     } else {
       note_change(route[i].value);
     }
-    flow.places[i] = static_cast<uint32_t>(link.hops.size());
-    link.hops.push_back({actor, i});
+    flow.places[i] = link.num_hops;
+    link.add({actor, i});
     flow.new_rate = std::min(flow.new_rate, link.gbps);
   }
   started_.push_back(actor);
@@ -57,11 +66,14 @@ void Flows::finish(uint32_t actor, double now) {
   for (uint32_t i = 0; i < flow.route.size(); ++i) {
     Link& link = links_[flow.route[i].value];
     const uint32_t place = flow.places[i];
-    link.hops[place] = link.hops.back();
-    flows_[link.hops[place].actor].places[link.hops[place].index] = place;
-    link.hops.pop_back();
+    if (place + 1 < link.num_hops) {
+      const Hop last = link.hop(link.num_hops - 1);
+      link.hop(place) = last;
+      flows_[last.actor].places[last.index] = place;
+    }
+    link.remove_last();
     link.bytes += flow.bytes;
-    if (link.hops.empty()) {
+    if (link.num_hops == 0) {
       link.busy_ns += now - link.busy_since;
     } else {
       note_change(flow.route[i].value);
@@ -74,7 +86,7 @@ void Flows::settle(double now) {
   ++visit_;
   for (const uint32_t link : changed_) {
     links_[link].changed = false;
-    if (links_[link].visited == visit_ || links_[link].hops.empty()) continue;
+    if (links_[link].visited == visit_ || links_[link].num_hops == 0) continue;
     collect_component(link);
     solve_component();
     for (const uint32_t actor : component_flows_) apply(actor, now);
@@ -93,12 +105,14 @@ void Flows::collect_component(uint32_t link) {
   component_flows_.clear();
   links_[link].visited = visit_;
   for (size_t next = 0; next < component_links_.size(); ++next) {
-    for (const Hop hop : links_[component_links_[next]].hops) {
-      Flow& flow = flows_[hop.actor];
+    Link& at = links_[component_links_[next]];
+    for (uint32_t i = 0; i < at.num_hops; ++i) {
+      const uint32_t actor = at.hop(i).actor;
+      Flow& flow = flows_[actor];
       if (flow.visited == visit_) continue;
       flow.visited = visit_;
       flow.new_rate = 0;
-      component_flows_.push_back(hop.actor);
+      component_flows_.push_back(actor);
       for (const topo::LinkId other : flow.route) {
         if (links_[other.value].visited == visit_) continue;
         links_[other.value].visited = visit_;
@@ -115,9 +129,9 @@ void Flows::collect_component(uint32_t link) {
 void Flows::solve_component() {
   shares_.clear();
   for (const uint32_t id : component_links_) {
-    const auto num_hops = static_cast<uint32_t>(links_[id].hops.size());
-    rests_[id] = {links_[id].gbps, num_hops};
-    shares_.push_back({links_[id].gbps / num_hops, id});
+    const Link& link = links_[id];
+    rests_[id] = {link.gbps, link.num_hops};
+    shares_.push_back({link.gbps / link.num_hops, id});
   }
   std::make_heap(shares_.begin(), shares_.end(), std::greater<>{});
   capped_.clear();
@@ -143,8 +157,10 @@ void Flows::solve_component() {
       decide(flows_[capped_.back()], flows_[capped_.back()].cap);
     } else if (share <= top.rate * (1 + kSameRate)) {
       level = share;
-      for (const Hop hop : links_[top.link].hops) {
-        if (flows_[hop.actor].new_rate == 0) decide(flows_[hop.actor], share);
+      Link& full = links_[top.link];
+      for (uint32_t i = 0; i < full.num_hops; ++i) {
+        Flow& flow = flows_[full.hop(i).actor];
+        if (flow.new_rate == 0) decide(flow, share);
       }
       continue;
     }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -60,16 +61,26 @@ class Flows {
     uint32_t actor;
     uint32_t index;  // of the link in the flow's route
   };
+  // A flow touches all its links twice, so they have a cache line each: the hop of a flow that is
+  // alone lies in it, further ones elsewhere.
   struct Link {
     double gbps = 0;
-    std::vector<Hop> hops;  // of the flows that cross it now
     double bytes = 0;
     double busy_ns = 0;
     double busy_since = 0;
+    Hop first = {};
+    std::unique_ptr<std::vector<Hop>> others;  // made when there are any
+    uint32_t num_hops = 0;
     uint32_t visited = 0;
     bool changed = false;  // flows that share it came or went
+
+    Hop& hop(uint32_t place) { return place == 0 ? first : (*others)[place - 1]; }
+    void add(Hop hop);
+    void remove_last() {
+      if (--num_hops > 0) others->pop_back();
+    }
   };
-  static_assert(sizeof(Link) <= 64, "a flow touches all its links twice; a cache line each");
+  static_assert(sizeof(Link) <= 64);
   // While solving: what of a link is not given away yet, and the hops of flows without a rate.
   struct Rest {
     double gbps = 0;

@@ -50,8 +50,6 @@ void Lending::partner_changed(StepNumber step, StepNumber trigger) {
 
 void Lending::pull(StepNumber taker, StepNumber trigger) {
   const uint32_t lane = program_.lane_of(taker);
-  std::vector<topo::LinkId>& chain = chain_links_[lane];
-  chain.clear();
   double latency_ns = 0;
   for (StepNumber step = taker;; step = program_.sender(step)) {
     LaneState& state = lanes_[program_.lane_of(step)];
@@ -66,7 +64,8 @@ void Lending::pull(StepNumber taker, StepNumber trigger) {
       payload_.sent(step);
     }
     const StepNumber sender = program_.sender(step);
-    latency_ns += machine_.route(program_.rank_of(sender), program_.rank_of(step)).latency_ns;
+    state.route = &machine_.route(program_.rank_of(sender), program_.rank_of(step));
+    latency_ns += state.route->latency_ns;
     if (!passes_through(sender)) break;
   }
   lanes_[lane].bytes = payload_.message_bytes(origin(taker));
@@ -85,17 +84,14 @@ void Lending::message_event(uint32_t lane) {
 }
 
 void Lending::begin_transfer(uint32_t lane) {
-  const StepNumber taker = lanes_[lane].at;
-  StepNumber sender = program_.sender(taker);
-  const Route& last = machine_.route(program_.rank_of(sender), program_.rank_of(taker));
-  std::span<const topo::LinkId> links = machine_.links(last);
-  double cap = last.cap_gbps;
+  StepNumber sender = program_.sender(lanes_[lane].at);
+  std::span<const topo::LinkId> links = machine_.links(*lanes_[lane].route);
+  double cap = lanes_[lane].route->cap_gbps;
   if (passes_through(sender)) {
     std::vector<topo::LinkId>& chain = chain_links_[lane];
     chain.assign(links.begin(), links.end());
     for (; passes_through(sender); sender = program_.sender(sender)) {
-      const Route& hop =
-          machine_.route(program_.rank_of(program_.sender(sender)), program_.rank_of(sender));
+      const Route& hop = *lanes_[program_.lane_of(sender)].route;
       const auto hop_links = machine_.links(hop);
       chain.insert(chain.end(), hop_links.begin(), hop_links.end());
       cap = std::min({cap, hop.cap_gbps, machine_.reduce_cap_gbps(program_.rank_of(sender))});

@@ -50,9 +50,7 @@ std::vector<plan::Options> option_choices(const plan::Algorithm& algorithm, uint
   if (algorithm.takes_chunks) list.push_back({.chunks = 3});
   if (algorithm.takes_radix) list.push_back({.radix = 3});
   if (algorithm.takes_group_size) {
-    for (uint32_t size = 1; size <= p && size <= 8; ++size) {
-      if (p % size == 0) list.push_back({.group_size = size});
-    }
+    for (uint32_t size = 1; size <= p && size <= 8; ++size) list.push_back({.group_size = size});
   }
   return list;
 }
@@ -103,7 +101,8 @@ TEST_P(EveryAlgorithm, IsProvedAndComputesTheRightNumbers) {
         const verify::Verdict verdict = verify::check(*schedule);
         ASSERT_TRUE(verdict.proved()) << verdict.refusal().message;
         // 64 ranks are proved; the interpreter copies every chunk and is left to the smaller ones.
-        if (p <= kMaxDenseRanks) ASSERT_NO_FATAL_FAILURE(expect_right_numbers(*schedule, random));
+        if (p > kMaxDenseRanks) continue;
+        ASSERT_NO_FATAL_FAILURE(expect_right_numbers(*schedule, random));
       }
     }
   }

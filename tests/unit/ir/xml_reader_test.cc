@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "ir/msccl/xml.h"
 #include "tests/unit/ir/schedules.h"
 #include "verify/check.h"
@@ -12,49 +13,16 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
+std::string golden(const std::string& name) {
+  return base::read_file(std::string(TUTTI_GOLDEN_DIR) + "/" + name).value();
+}
+
 // In place on two gpus: each sends its half, adds what comes, and sends the sum back. Buffers are
 // written again after they were sent, as MSCCL allows.
-constexpr const char* kExchange =
-    R"(<algo name="halves" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1">
-  <gpu id="0" i_chunks="2" o_chunks="0" s_chunks="0">
-    <tb id="0" send="1" recv="1" chan="0">
-      <step s="0" type="s" srcbuf="i" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="1" type="rrcs" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="2" type="r" srcbuf="i" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-  <gpu id="1" i_chunks="2" o_chunks="0" s_chunks="0">
-    <tb id="0" send="0" recv="0" chan="0">
-      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="1" type="rrcs" srcbuf="i" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="2" type="r" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-)";
+std::string halves() { return golden("msccl_halves.xml"); }
 
 // One gpu, three thread blocks: nops, a dependency on a send, a file out of order.
-constexpr const char* kWaits =
-    R"(<algo name="waits" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="broadcast" inplace="0">
- <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="1">
-  <tb id="1" send="-1" recv="-1" chan="-1">
-   <step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="1"/>
-  </tb>
-  <tb id="0" send="1" recv="-1" chan="0">
-   <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
-  </tb>
-  <tb id="2" send="-1" recv="-1" chan="-1">
-   <step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0" depid="0" deps="0" hasdep="0"/>
-   <step s="1" type="cpy" srcbuf="i" srcoff="1" dstbuf="o" dstoff="1" cnt="1" depid="1" deps="0" hasdep="0"/>
-  </tb>
- </gpu>
- <gpu id="1" i_chunks="0" o_chunks="2" s_chunks="0">
-  <tb id="0" send="-1" recv="0" chan="0">
-   <step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
-  </tb>
- </gpu>
-</algo>
-)";
+std::string waits() { return golden("msccl_waits.xml"); }
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
@@ -63,7 +31,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 }
 
 TEST(ForeignXml, InPlaceExchangeIsProved) {
-  const Schedule schedule = from_xml(kExchange, "halves.xml").value();
+  const Schedule schedule = from_xml(halves(), "halves.xml").value();
   EXPECT_EQ(schedule.name, "halves");
   EXPECT_EQ(schedule.placement, Placement::kInPlace);
   EXPECT_EQ(schedule.slots, 8u);
@@ -74,7 +42,7 @@ TEST(ForeignXml, InPlaceExchangeIsProved) {
 }
 
 TEST(ForeignXml, AStepThatOverwritesWhatWasSentDependsOnTheSend) {
-  const Schedule schedule = from_xml(kExchange, "halves.xml").value();
+  const Schedule schedule = from_xml(halves(), "halves.xml").value();
   const RankProgram& program = schedule.ranks[0];
   const Step& overwrites = program.lanes[0].steps[2];
   ASSERT_EQ(overwrites.num_deps, 1u);
@@ -83,7 +51,7 @@ TEST(ForeignXml, AStepThatOverwritesWhatWasSentDependsOnTheSend) {
 }
 
 TEST(ForeignXml, NopsAreDependenciesOfTheNextStepAndSendsAreNotWaitedFor) {
-  const Schedule schedule = from_xml(kWaits, "waits.xml").value();
+  const Schedule schedule = from_xml(waits(), "waits.xml").value();
   EXPECT_EQ(schedule.slots, 2u);
   EXPECT_EQ(schedule.placement, Placement::kOutOfPlace);
   EXPECT_EQ(schedule.collective.root, 0u);
@@ -133,9 +101,9 @@ TEST(ForeignXml, TheRootIsFoundOrAskedFor) {
   const auto root_of = [](const std::string& xml) {
     return from_xml(xml, "x").value().collective.root;
   };
-  EXPECT_EQ(root_of(kWaits), 0u);
+  EXPECT_EQ(root_of(waits()), 0u);
   // Without an input to go by, the root is the one that never receives.
-  const std::string both = replaced(kWaits, "i_chunks=\"0\"", "i_chunks=\"2\"");
+  const std::string both = replaced(waits(), "i_chunks=\"0\"", "i_chunks=\"2\"");
   EXPECT_EQ(root_of(both), 0u);
   const std::string nobody = replaced(both, "type=\"r\"", "type=\"nop\"");
   EXPECT_FALSE(from_xml(nobody, "x"));
@@ -205,7 +173,7 @@ class XmlFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(XmlFault, IsRefusedWithLineAndAttribute) {
   const Result<Schedule> schedule =
-      from_xml(replaced(kWaits, GetParam().from, GetParam().to), "waits.xml");
+      from_xml(replaced(waits(), GetParam().from, GetParam().to), "waits.xml");
   ASSERT_FALSE(schedule);
   EXPECT_THAT(schedule.error().message, StartsWith("waits.xml:"));
   EXPECT_THAT(schedule.error().message, HasSubstr(GetParam().message));

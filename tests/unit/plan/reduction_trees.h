@@ -2,8 +2,7 @@
 // output position ends with. Two ranks with the same expression get the same bits.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
