@@ -41,6 +41,8 @@ struct End {
   uint32_t to;
   uint32_t channel;
   StepNumber step;
+  uint32_t lane;
+  uint32_t num_chunks;
 
   friend auto operator<=>(const End&, const End&) = default;
   [[nodiscard]] bool same_connection(const End& other) const {
@@ -53,22 +55,41 @@ struct Ends {
   std::vector<End> recvs;
 };
 
+// Sorts by connection, then by place. A stable counting pass brings ends of a sender together; what
+// is left to sort is one rank's, and mostly in order already.
+void sort_ends(std::vector<End>& ends, size_t num_ranks) {
+  std::vector<size_t> next(num_ranks + 1, 0);
+  for (const End& end : ends) ++next[end.from + 1];
+  for (size_t r = 1; r <= num_ranks; ++r) next[r] += next[r - 1];
+  std::vector<End> sorted(ends.size());
+  for (const End& end : ends) sorted[next[end.from]++] = end;
+  auto first = sorted.begin();
+  for (size_t r = 0; r < num_ranks; ++r) {
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(next[r]);
+    if (!std::is_sorted(first, last)) std::sort(first, last);
+    first = last;
+  }
+  ends = std::move(sorted);
+}
+
 Ends collect_ends(const Schedule& schedule) {
   Ends ends;
   StepNumber number = 0;
   for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
-    for (const Lane& lane : schedule.ranks[r].lanes) {
+    for (uint32_t l = 0; l < schedule.ranks[r].lanes.size(); ++l) {
+      const Lane& lane = schedule.ranks[r].lanes[l];
       for (const Step& step : lane.steps) {
-        if (sends(step.kind)) ends.sends.push_back({r, step.send_peer.value, lane.channel, number});
-        if (receives(step.kind)) {
-          ends.recvs.push_back({step.recv_peer.value, r, lane.channel, number});
-        }
+        const auto add = [&](std::vector<End>& list, uint32_t from, uint32_t to) {
+          list.push_back({from, to, lane.channel, number, l, step.num_chunks});
+        };
+        if (sends(step.kind)) add(ends.sends, r, step.send_peer.value);
+        if (receives(step.kind)) add(ends.recvs, step.recv_peer.value, r);
         ++number;
       }
     }
   }
-  std::sort(ends.sends.begin(), ends.sends.end());
-  std::sort(ends.recvs.begin(), ends.recvs.end());
+  sort_ends(ends.sends, schedule.ranks.size());
+  sort_ends(ends.recvs, schedule.ranks.size());
   return ends;
 }
 
@@ -82,9 +103,7 @@ Status check_one_lane_per_connection(const std::vector<End>& ends, const StepNum
                                      const char* verb) {
   for (size_t i = 1; i < ends.size(); ++i) {
     if (!ends[i].same_connection(ends[i - 1])) continue;
-    if (numbering.place(ends[i].step).ref.lane == numbering.place(ends[i - 1].step).ref.lane) {
-      continue;
-    }
+    if (ends[i].lane == ends[i - 1].lane) continue;
     return Error{
         ErrorCode::kMalformed,
         fmt::format("{} and {} both {} on the connection {} -> {} channel {}; one lane may",
@@ -99,11 +118,6 @@ Error unmatched(const End& end, const char* role, const StepNumbering& numbering
           fmt::format("{} {} on the connection {} -> {} channel {}, but the other end has no step "
                       "for this message",
                       name_of(numbering, end.step), role, end.from, end.to, end.channel)};
-}
-
-const Step& step_at(const Schedule& schedule, const StepNumbering& numbering, StepNumber number) {
-  const auto place = numbering.place(number);
-  return schedule.step(place.rank, place.ref);
 }
 
 }  // namespace
@@ -133,12 +147,10 @@ Result<Matching> match_messages(const Schedule& schedule, const StepNumbering& n
     }
     const End& send = ends.sends[s++];
     const End& recv = ends.recvs[r++];
-    const uint32_t sent = step_at(schedule, numbering, send.step).num_chunks;
-    const uint32_t taken = step_at(schedule, numbering, recv.step).num_chunks;
-    if (sent != taken) {
+    if (send.num_chunks != recv.num_chunks) {
       return Error{ErrorCode::kMalformed,
                    fmt::format("{} sends {} chunks but {} takes {}", name_of(numbering, send.step),
-                               sent, name_of(numbering, recv.step), taken)};
+                               send.num_chunks, name_of(numbering, recv.step), recv.num_chunks)};
     }
     matching.taker[send.step] = recv.step;
     matching.sender[recv.step] = send.step;

@@ -25,7 +25,7 @@ Result<Program> Program::create(const ir::Schedule& schedule) {
       const auto num_steps = static_cast<uint32_t>(lanes[i].steps.size());
       const auto lane = static_cast<uint32_t>(program.lanes_.size());
       program.lanes_.push_back({Rank{r}, i, program.num_steps(), num_steps, lanes[i].steps.data()});
-      for (uint32_t i = 0; i < num_steps; ++i) {
+      for (uint32_t k = 0; k < num_steps; ++k) {
         const StepNumber s = program.num_steps();
         program.nodes_.push_back(
             {lane, matching.taker[s], matching.sender[s], matching.sequence[s]});

@@ -44,7 +44,8 @@ Result<uint32_t> find_root(const Algo& algo) {
 }
 
 // One gpu's thread blocks as lanes. A row is one step; but a fused row that others wait for, or a
-// later row of whose block they do, becomes two: they wait for its data, not for its message.
+// later row of whose block they do, becomes two: they wait for its data, not for its message. What
+// rrs forwards lies in MSCCL's FIFO; here, where there may be none, it gets scratch of its own.
 class RankImporter {
  public:
   explicit RankImporter(const Gpu& gpu) : gpu_(gpu) {
@@ -71,7 +72,7 @@ class RankImporter {
         if (row.dep_block >= 0) program.deps.push_back(target_of(row));
         if (row.type == RowType::kNop) continue;
         const uint32_t num_deps = first_dep() - begin;
-        Step step = make_step(block, row);
+        Step step = make_step(block, row, program.scratch);
         step.num_deps = num_deps;
         step.first_dep = num_deps == 0 ? 0 : begin;
         begin = first_dep();
@@ -100,7 +101,9 @@ class RankImporter {
   static uint32_t num_steps_of(const Block& block, size_t r) {
     const Row& row = block.rows[r];
     if (row.type == RowType::kNop) return 0;
-    if (row.type != RowType::kRcs && row.type != RowType::kRrcs) return 1;
+    const bool fused =
+        row.type == RowType::kRcs || row.type == RowType::kRrs || row.type == RowType::kRrcs;
+    if (!fused) return 1;
     const bool awaited = std::any_of(block.rows.begin() + static_cast<std::ptrdiff_t>(r),
                                      block.rows.end(), [](const Row& x) { return x.has_dep; });
     return awaited ? 2 : 1;
@@ -111,7 +114,7 @@ class RankImporter {
     return {lane, last_step_[lane][static_cast<size_t>(row.dep_row)]};
   }
 
-  static Step make_step(const Block& block, const Row& row) {
+  static Step make_step(const Block& block, const Row& row, std::vector<ChunkId>& sizes) {
     Step step;
     step.kind = step_kind(row.type);
     step.src_buffer = row.src_buffer;
@@ -119,6 +122,12 @@ class RankImporter {
     step.dst_buffer = row.dst_buffer;
     step.dst_index = row.dst_offset;
     step.num_chunks = row.count;
+    if (row.type == RowType::kRrs) {
+      step.kind = StepKind::kRecvReduceCopySend;
+      step.dst_buffer = Buffer::kScratch;
+      step.dst_index = static_cast<uint32_t>(sizes.size());
+      sizes.insert(sizes.end(), row.count, kAnyChunk);
+    }
     if (receives(step.kind)) step.recv_peer = Rank{static_cast<uint32_t>(block.recv)};
     if (sends(step.kind)) step.send_peer = Rank{static_cast<uint32_t>(block.send)};
     return step;

@@ -12,7 +12,8 @@
 namespace tutti::ir::msccl {
 namespace {
 
-// What a step reads for its message, which may be read until the message is taken.
+// What a step reads for its message, which may be read until the message is taken. (A
+// recv_reduce_send reads src when its message is taken.)
 Region lent_region(const Step& step) {
   const bool from_src = step.kind == StepKind::kSend || step.kind == StepKind::kRecvReduceSend;
   return from_src ? step.src() : step.dst();

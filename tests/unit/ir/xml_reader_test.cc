@@ -97,6 +97,31 @@ TEST(ForeignXml, AFusedStepThatOthersWaitForIsTakenApart) {
   EXPECT_TRUE(verify::check(schedule).proved());
 }
 
+// The ring that msccl-tools writes: every gpu forwards partial sums that it keeps nowhere. Without
+// a FIFO such a ring has to run in one moment, which it cannot.
+TEST(ForeignXml, ARingOfForwardedSumsIsProved) {
+  const uint32_t p = 4;
+  Builder b({CollectiveKind::kAllReduce, p, 0, 0},
+            {.name = "ring", .chunks_per_block = p, .placement = Placement::kInPlace});
+  for (uint32_t r = 0; r < p; ++r) {
+    const Rank from{(r + p - 1) % p};
+    const Rank to{(r + 1) % p};
+    const auto chunk = [&](uint32_t back) { return input((r + 2 * p - back) % p); };
+    LaneWriter lane = b.add_lane(Rank{r});
+    lane.send(chunk(0), to);
+    for (uint32_t i = 1; i + 1 < p; ++i) lane.recv_reduce_send(chunk(i), from, to);
+    lane.recv_reduce_copy_send(chunk(p - 1), chunk(p - 1), from, to);
+    for (uint32_t i = 0; i + 2 < p; ++i) lane.recv_copy_send(chunk(i), from, to);
+    lane.recv(chunk(p - 2), from);
+  }
+  std::string xml = to_xml(std::move(b).finish()).value();
+  xml = replaced(xml, " tutti_slots=\"2\"", "");
+  const Schedule schedule = from_xml(xml, "ring.xml").value();
+  EXPECT_EQ(schedule.ranks[0].scratch.size(), p - 2);
+  const verify::Verdict verdict = verify::check(schedule);
+  EXPECT_TRUE(verdict.proved()) << verdict.refusal().message;
+}
+
 TEST(ForeignXml, TheRootIsFoundOrAskedFor) {
   const auto root_of = [](const std::string& xml) {
     return from_xml(xml, "x").value().collective.root;
