@@ -33,54 +33,18 @@ Status Execution::run() {
     now_ = std::max(now_, queue_.next_time());
     const double moment_end = now_ + now_ * kSameMoment;
     while (!queue_.empty() && queue_.next_time() <= moment_end) {
-      due_.clear();
-      while (!queue_.empty() && queue_.next_time() <= moment_end) due_.push_back(queue_.pop());
-      for (size_t i = 0; i < due_.size(); ++i) {
-        look_ahead(i);
-        const uint32_t actor = due_[i];
-        if (actor < num_lanes()) {
-          lane_event(actor);
-        } else {
-          message_event(actor);
-        }
-        follow_up();
+      const uint32_t actor = queue_.pop();
+      if (actor < num_lanes()) {
+        lane_event(actor);
+      } else {
+        message_event(actor);
       }
+      follow_up();
     }
     flows_.settle(now_);
   }
   if (num_done_ < num_lanes()) return deadlock();
   return {};
-}
-
-void Execution::look_ahead(size_t i) const {
-  constexpr size_t kFar = 12;
-  constexpr size_t kNear = 6;
-  if (i + kFar < due_.size()) {
-    const uint32_t actor = due_[i + kFar];
-    if (actor < num_lanes()) __builtin_prefetch(&lanes_[actor]);
-    flows_.look_ahead(actor);
-  }
-  if (i + kNear < due_.size()) {
-    const uint32_t actor = due_[i + kNear];
-    if (actor < num_lanes()) {
-      const StepNumber at = lanes_[actor].at;
-      if (at < log_.size()) {
-        __builtin_prefetch(&log_[at]);
-        program_.look_ahead(at);
-      }
-    }
-    flows_.look_ahead_links(actor);
-  }
-  if (i + 3 < due_.size()) {
-    const uint32_t actor = due_[i + 3];
-    if (actor < num_lanes()) {
-      const StepNumber at = lanes_[actor].at;
-      if (at < log_.size()) {
-        const StepNumber snd = program_.sender(at);
-        if (snd != kNoStep) { __builtin_prefetch(&log_[snd]); program_.look_ahead(snd); }
-      }
-    }
-  }
 }
 
 void Execution::follow_up() {

@@ -131,8 +131,6 @@ class Execution {
 
   void lane_event(uint32_t lane);
   void follow_up();
-  void look_ahead(size_t i) const;
-  std::vector<uint32_t> due_;
   void arrive(uint32_t lane);
   [[nodiscard]] StepNumber find_incomplete(StepNumber step) const;
   void block(uint32_t lane, StepNumber on);

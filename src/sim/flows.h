@@ -45,11 +45,6 @@ class Flows {
     return {links_[link.value].bytes, links_[link.value].busy_ns};
   }
 
-  void look_ahead(uint32_t actor) const { __builtin_prefetch(&flows_[actor]); __builtin_prefetch(reinterpret_cast<const char*>(&flows_[actor]) + 64); }
-  void look_ahead_links(uint32_t actor) const {
-    for (const topo::LinkId l : flows_[actor].route) __builtin_prefetch(&links_[l.value]);
-  }
-
  private:
   struct Flow {
     std::span<const topo::LinkId> route;

@@ -54,8 +54,6 @@ class Program {
   // "rank 3 lane 0 step 2 (recv_reduce)"
   [[nodiscard]] std::string describe(StepNumber step) const;
 
-  void look_ahead(StepNumber step) const { __builtin_prefetch(&nodes_[step]); }
-
  private:
   // What is asked of a step together is kept together.
   struct Node {

@@ -50,7 +50,8 @@ class Reader {
   Result<Algo> read(std::string_view text) && {
     tinyxml2::XMLDocument document;
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
-      file_.fail(document.ErrorLineNum(), fmt::format("not XML ({})", document.ErrorName()));
+      file_.fail(std::max(1, document.ErrorLineNum()),
+                 fmt::format("not XML ({})", document.ErrorName()));
     }
     const tinyxml2::XMLElement* root = document.RootElement();
     if (root == nullptr || std::string_view(root->Name()) != "algo") {
