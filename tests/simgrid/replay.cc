@@ -92,7 +92,8 @@ class Replay {
       for (uint32_t b = 0; b < hosts_.size(); ++b) {
         if (a == b) continue;
         std::vector<sg::LinkInRoute> route;
-        for (const topo::LinkId link : router.route(Rank{a}, Rank{b}).value()) {
+        const auto route = router.route(Rank{a}, Rank{b}).value();
+        for (const topo::LinkId link : route) {
           route.emplace_back(links[link.value]);
           slept_[{a, b}] += latency_of(topology_.links[link.value].latency_ns, Latency::kSlept);
         }

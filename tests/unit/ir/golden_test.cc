@@ -1,5 +1,6 @@
 // The formats themselves: a change of one is a change of these files, seen in review. To write them
 // anew after a change that is meant: TUTTI_UPDATE_GOLDEN=1 ir_test --gtest_filter='Golden*'
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +15,7 @@ namespace tutti::ir {
 namespace {
 
 void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(TUTTI_GOLDEN_DIR) + "/" + name;
+  const std::string path = fmt::format("{}/{}", TUTTI_GOLDEN_DIR, name);
   if (std::getenv("TUTTI_UPDATE_GOLDEN") != nullptr) {
     ASSERT_TRUE(base::write_file(path, text));
   }

@@ -193,7 +193,8 @@ TEST(Shapes, CostOneLatencyBetweenNeighbours) {
     Router router(topology);
     double latency = 0;
     double width = 1e9;
-    for (const LinkId id : router.route(Rank(0), Rank(1)).value()) {
+    const auto route = router.route(Rank(0), Rank(1)).value();
+    for (const LinkId id : route) {
       latency += topology.links[id.value].latency_ns;
       width = std::min(width, topology.links[id.value].gbps);
     }
