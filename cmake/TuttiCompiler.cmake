@@ -32,6 +32,11 @@ endif()
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
+  if(TUTTI_SANITIZE MATCHES undefined AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # These two check every access, and double gcc's time to compile. A null pointer ends in
+    # AddressSanitizer's hands anyway; the preset fuzz, built with clang, has both.
+    add_compile_options(-fno-sanitize=null,alignment)
+  endif()
 endif()
 if(TUTTI_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -42,7 +42,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result() requires std::is_same_v<T, std::monostate>
+  Result()
+    requires std::is_same_v<T, std::monostate>
   = default;
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}

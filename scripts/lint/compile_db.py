@@ -80,7 +80,7 @@ class CleanFiles:
 def look_at_all(jobs, clean, look):
     """Runs look(file, command), which returns complaints, for every job that is not known clean.
 
-    Returns all complaints, in the order of the jobs.
+    Yields all complaints, in the order of the jobs.
     """
     def visit(job):
         if job in clean:
@@ -91,4 +91,5 @@ def look_at_all(jobs, clean, look):
         return complaints
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [line for complaints in pool.map(visit, jobs) for line in complaints]
+        for complaints in pool.map(visit, jobs):
+            yield from complaints

@@ -36,10 +36,12 @@ def text_of(path):
 
 
 def finish(lint, violations, num_checked):
-    """Prints the violations and ends the process: 1 where there are any, or nothing was checked."""
+    """Prints the violations as they come and ends the process: 1 for any, or for nothing checked."""
+    num_violations = 0
     for violation in violations:
-        print(violation)
+        num_violations += 1
+        print(violation, flush=True)
     if num_checked == 0:
         print(f"{lint}: found nothing to check, which cannot be right")
-    print(f"{lint}: {num_checked} files, {len(violations)} violations")
-    sys.exit(1 if violations or num_checked == 0 else 0)
+    print(f"{lint}: {num_checked} files, {num_violations} violations")
+    sys.exit(1 if num_violations or num_checked == 0 else 0)

@@ -24,12 +24,9 @@ class LimitChecker {
   explicit LimitChecker(const Algo& algo) : algo_(algo) {}
 
   Status check() const {
-    if (algo_.name.size() > kMaxNameLength) {
-      return over("", fmt::format("the name has {} characters, at most", algo_.name.size()),
-                  kMaxNameLength);
-    }
     if (algo_.gpus.size() > kMaxRanks) {
-      return over("", fmt::format("there are {} gpus, at most", algo_.gpus.size()), kMaxRanks);
+      const std::string place = algo_.source.empty() ? "" : algo_.source + ":1";
+      return over(place, fmt::format("there are {} gpus, at most", algo_.gpus.size()), kMaxRanks);
     }
     for (uint32_t g = 0; g < algo_.gpus.size(); ++g) TUTTI_TRY(check_gpu(g));
     return {};

@@ -250,6 +250,10 @@ Status check_sayable(const Schedule& schedule) {
   if (schedule.name.find_first_of("\"'<>&\n\r\t") != std::string::npos) {
     return unsupported("MSCCL reads no escapes: the name must be without quotes, <, > and &");
   }
+  if (schedule.name.size() > kMaxNameLength) {
+    return unsupported(fmt::format("the name has {} characters, at most {} that MSCCL keeps",
+                                   schedule.name.size(), kMaxNameLength));
+  }
   for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
     const auto& lanes = schedule.ranks[r].lanes;
     for (uint32_t l = 0; l < lanes.size(); ++l) {

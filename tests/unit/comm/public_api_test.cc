@@ -66,7 +66,7 @@ TEST(PublicApi, TakesPartOfAMachine) {
   EXPECT_EQ(part.num_ranks(), 4u);
   EXPECT_FALSE(part.subset({4}).ok());
   EXPECT_THAT(part.describe(), HasSubstr("4 ranks"));
-  EXPECT_THAT(part.to_json(), HasSubstr("tutti_topology"));
+  EXPECT_THAT(part.to_json(), HasSubstr("tutti-topology"));
 }
 
 TEST(PublicApi, ListsEveryAlgorithmWithItsIdeaAndCost) {

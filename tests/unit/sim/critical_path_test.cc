@@ -77,7 +77,9 @@ TEST(CriticalPath, GoesThroughALateReceiver) {
 TEST(CriticalPath, ShowsTheOverheadOfItsSteps) {
   Options options{.bytes = 800};
   options.step_overhead_ns = 7;
-  expect_path(simulated(reduce_chain(), full_mesh(3), options), {{SliceKind::kOverhead, 0, 7},
+  options.start_skew = {{Rank{0}, 100}};
+  expect_path(simulated(reduce_chain(), full_mesh(3), options), {{SliceKind::kWait, 0, 100},
+                                                                 {SliceKind::kOverhead, 0, 7},
                                                                  {SliceKind::kLatency, 1, kAlpha},
                                                                  {SliceKind::kTransfer, 1, 100},
                                                                  {SliceKind::kLatency, 2, kAlpha},

@@ -37,9 +37,9 @@ std::vector<Trial> all_trials() {
         options.step_overhead_ns = 3;
         options.copy_gbps = 100;
         trials.push_back({*schedule, star(p), options,
-                        std::string(to_string(algorithm.kind)) + " " + std::string(algorithm.name) +
-                            " of " + std::to_string(p) +
-                            (discipline == Discipline::kSlots ? " slots" : " lending")});
+                          std::string(to_string(algorithm.kind)) + " " +
+                              std::string(algorithm.name) + " of " + std::to_string(p) +
+                              (discipline == Discipline::kSlots ? " slots" : " lending")});
         for (topo::Node& node : trials.back().topology.nodes) node.reduce_gbps = 40;
       }
     }

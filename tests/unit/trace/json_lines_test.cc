@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +103,7 @@ TEST(JsonLines, NameTheLineThatIsWrong) {
 
 TEST(JsonLines, MayHaveSpacesAndEmptyLines) {
   const std::string text =
-      std::string(kHeader) + "\n [ \"step\" , \"copy\",0, 1,0,0,0, null ,0,0,0,0 ] \r\n\n";
+      fmt::format("{}\n{}", kHeader, " [ \"step\" , \"copy\",0, 1,0,0,0, null ,0,0,0,0 ] \r\n\n");
   const Result<Trace> trace = parse_json_lines(text, "t.jsonl");
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->events.size(), 1u);
