@@ -22,8 +22,9 @@ def command_for(header, commands):
 
 
 def look(header, command):
-    ran = subprocess.run([*command, "-fsyntax-only", "-Wno-pragma-once-outside-header",
-                          "-x", "c++", str(header)], capture_output=True, text=True, check=False)
+    # Included from a line of its own: gcc warns of #pragma once in a main file.
+    ran = subprocess.run([*command, "-fsyntax-only", "-x", "c++", "-"], capture_output=True,
+                         input=f'#include "{header}"\n', text=True, check=False)
     return [f"{header}: does not compile alone\n{ran.stderr}"] if ran.returncode != 0 else []
 
 
