@@ -273,27 +273,8 @@ class Interpreter {
     return {};
   }
 
-  int64_t expected(uint64_t block, uint64_t elem) const {
-    const Collective& c = schedule_.collective;
-    const uint32_t p = c.num_ranks;
-    switch (c.kind) {
-      case CollectiveKind::kAllReduce:
-      case CollectiveKind::kReduce:
-      case CollectiveKind::kReduceScatter: {
-        int64_t sum = 0;
-        for (uint32_t r = 0; r < p; ++r) sum += contribution(r, block, elem);
-        return sum;
-      }
-      case CollectiveKind::kBroadcast:
-      case CollectiveKind::kScatter:
-      case CollectiveKind::kSendRecv: return contribution(c.root, block, elem);
-      case CollectiveKind::kAllGather:
-      case CollectiveKind::kGather: return contribution(static_cast<uint32_t>(block), block, elem);
-      case CollectiveKind::kAllToAll:
-        return contribution(static_cast<uint32_t>(block / p), block, elem);
-      case CollectiveKind::kBarrier: return 0;
-    }
-    return 0;
+  int64_t want(uint64_t block, uint64_t elem) const {
+    return expected(schedule_.collective, block, elem);
   }
 
   Status compare_outputs(uint32_t r) {
@@ -301,10 +282,10 @@ class Interpreter {
       const uint32_t block = layout_.block_at(Rank{r}, Buffer::kOutput, i);
       const int64_t* elems = memory_[r].at(Buffer::kOutput, i * layout_.chunks_per_block());
       for (uint64_t e = 0; e < sizes_.block_elems(block); ++e) {
-        if (elems[e] == expected(block, e)) continue;
+        if (elems[e] == want(block, e)) continue;
         return Error{ErrorCode::kRefused,
                      fmt::format("rank {} output block {} element {} is {}, not {} (seed {})", r, i,
-                                 e, elems[e], expected(block, e), options_.seed)};
+                                 e, elems[e], want(block, e), options_.seed)};
       }
     }
     return {};

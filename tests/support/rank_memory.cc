@@ -29,6 +29,27 @@ int64_t contribution(uint32_t rank, uint64_t block, uint64_t elem) {
   return static_cast<int64_t>(x >> 20);  // small enough that sums over all ranks are exact
 }
 
+int64_t expected(const Collective& c, uint64_t block, uint64_t elem) {
+  switch (c.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kReduceScatter: {
+      int64_t sum = 0;
+      for (uint32_t r = 0; r < c.num_ranks; ++r) sum += contribution(r, block, elem);
+      return sum;
+    }
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kSendRecv: return contribution(c.root, block, elem);
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kGather: return contribution(static_cast<uint32_t>(block), block, elem);
+    case CollectiveKind::kAllToAll:
+      return contribution(static_cast<uint32_t>(block / c.num_ranks), block, elem);
+    case CollectiveKind::kBarrier: return 0;
+  }
+  return 0;
+}
+
 RankMemory::RankMemory(const ir::Schedule& schedule, const ir::Layout& layout,
                        const ir::Sizes& sizes, Rank rank, Aliasing aliasing) {
   for (Buffer buffer : {Buffer::kInput, Buffer::kOutput, Buffer::kScratch}) {

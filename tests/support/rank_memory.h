@@ -17,6 +17,9 @@ inline constexpr int64_t kUnwritten = INT64_MIN;
 // What rank `rank` contributes to element `elem` of block `block`.
 [[nodiscard]] int64_t contribution(uint32_t rank, uint64_t block, uint64_t elem);
 
+// What element `elem` of an output's block `block` must be.
+[[nodiscard]] int64_t expected(const Collective& collective, uint64_t block, uint64_t elem);
+
 class RankMemory {
  public:
   RankMemory(const ir::Schedule& schedule, const ir::Layout& layout, const ir::Sizes& sizes,

@@ -1,0 +1,23 @@
+// Whether a call can be: sizes that fit each other, buffers that are there and do not overlap by
+// accident, a root that exists. Everything is refused here, before anything moves.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "comm/program_cache.h"
+#include "transport/record.h"
+#include "tutti/communicator.h"
+#include "tutti/result.h"
+
+namespace tutti::comm {
+
+// A call that was found to be in order, in the words of programs and of the wire.
+struct CheckedCall {
+  ProgramKey key;
+  transport::Signature signature;
+};
+
+[[nodiscard]] Result<CheckedCall> check_call(const Call& call, uint32_t num_ranks, Rank self);
+
+}  // namespace tutti::comm

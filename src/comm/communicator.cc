@@ -1,0 +1,39 @@
+#include "tutti/communicator.h"
+
+#include "base/try.h"
+#include "comm/group.h"
+#include "transport/loopback/loopback.h"
+
+namespace tutti {
+namespace {
+
+std::vector<Rank> all_ranks(uint32_t num_ranks) {
+  std::vector<Rank> ranks;
+  for (uint32_t r = 0; r < num_ranks; ++r) ranks.emplace_back(r);
+  return ranks;
+}
+
+}  // namespace
+
+Result<std::vector<Communicator>> Communicator::threads(uint32_t num_ranks) {
+  if (num_ranks == 0) return Error{ErrorCode::kInvalidArgument, "a job has at least one rank"};
+  TUTTI_ASSIGN(const auto loopback, transport::Loopback::create(num_ranks));
+  std::vector<Communicator> ranks;
+  for (uint32_t r = 0; r < num_ranks; ++r) {
+    auto node = std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}));
+    ranks.emplace_back(std::make_shared<comm::Group>(std::move(node), 1, all_ranks(num_ranks)));
+  }
+  return ranks;
+}
+
+uint32_t Communicator::rank() const { return group_->self().value; }
+uint32_t Communicator::num_ranks() const { return static_cast<uint32_t>(group_->members().size()); }
+
+Work Communicator::submit(const Call& call) { return group_->submit(call); }
+
+Result<Communicator> Communicator::subset(std::span<const uint32_t> ranks) {
+  TUTTI_ASSIGN(auto group, group_->subset(ranks));
+  return Communicator(std::move(group));
+}
+
+}  // namespace tutti

@@ -1,0 +1,224 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/bound_program.h"
+#include "engine/rank_view.h"
+
+namespace tutti::engine {
+namespace {
+
+using ir::Buffer;
+using ir::Step;
+
+class Binder {
+ public:
+  Binder(const ir::Schedule& schedule, Rank self, const ir::Sizes& sizes, uint32_t elem_bytes)
+      : schedule_(schedule),
+        layout_(ir::Layout::create(schedule.collective, schedule.chunks_per_block).value()),
+        elem_bytes_(elem_bytes),
+        self_(self) {
+    for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
+      ranks_.emplace_back(schedule, layout_, sizes, Rank{r});
+    }
+  }
+
+  BoundProgram bind() && {
+    out_.collective = schedule_.collective;
+    out_.self = self_;
+    out_.input_bytes = bytes(own().total(Buffer::kInput));
+    out_.output_bytes = bytes(own().total(Buffer::kOutput));
+    out_.scratch_bytes = bytes(own().total(Buffer::kScratch));
+    find_peers();
+    out_.extents.resize(out_.peers.size());
+    add_links();
+    for (const ir::Lane& lane : own().program().lanes) add_lane(lane);
+    measure_messages();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const RankView& own() const { return ranks_[self_.value]; }
+  [[nodiscard]] uint64_t bytes(uint64_t elems) const { return elems * elem_bytes_; }
+
+  void find_peers() {
+    for (const auto* links : {&own().ins(), &own().outs()}) {
+      for (const auto& [key, steps] : *links) out_.peers.emplace_back(key.first);
+    }
+    std::sort(out_.peers.begin(), out_.peers.end());
+    out_.peers.erase(std::unique(out_.peers.begin(), out_.peers.end()), out_.peers.end());
+  }
+
+  [[nodiscard]] uint32_t peer_index(uint32_t rank) const {
+    const auto found = std::lower_bound(out_.peers.begin(), out_.peers.end(), Rank{rank});
+    return static_cast<uint32_t>(found - out_.peers.begin());
+  }
+
+  void add_links() {
+    for (const auto& [key, steps] : own().ins()) {
+      const uint32_t there = RankView::number_of(ranks_[key.first].outs(), {self_.value, key.second});
+      add_link(out_.ins, {peer_index(key.first), there, there, size32(steps)});
+    }
+    for (const auto& [key, steps] : own().outs()) {
+      const RankView& peer = ranks_[key.first];
+      const uint32_t there = RankView::number_of(peer.ins(), {self_.value, key.second});
+      const uint32_t word = size32(peer.outs()) + there;
+      add_link(out_.outs, {peer_index(key.first), there, word, size32(steps)});
+    }
+  }
+
+  void add_link(std::vector<Link>& links, const Link& link) {
+    links.push_back(link);
+    uint32_t& num_words = out_.extents[link.peer].num_words;
+    num_words = std::max(num_words, link.word_there + 1);
+  }
+
+  static uint32_t size32(const auto& container) { return static_cast<uint32_t>(container.size()); }
+
+  void add_lane(const ir::Lane& lane) {
+    out_.lanes.push_back({size32(out_.steps), size32(lane.steps)});
+    for (const Step& step : lane.steps) add_step(step, lane.channel);
+  }
+
+  void add_step(const Step& step, uint32_t channel) {
+    ProgramStep bound{};
+    bound.kind = static_cast<uint8_t>(step.kind);
+    bound.src_buffer = static_cast<uint8_t>(step.src_buffer);
+    bound.dst_buffer = static_cast<uint8_t>(step.dst_buffer);
+    bound.in = bound.out = kNoLink;
+    const Step* sender = nullptr;
+    if (ir::receives(step.kind)) {
+      const LinkKey key{step.recv_peer.value, channel};
+      bound.in = static_cast<uint16_t>(RankView::number_of(own().ins(), key));
+      bound.in_number = next_in_[key]++;
+      sender = ranks_[key.first].outs().at({self_.value, channel})[bound.in_number];
+    }
+    if (ir::sends(step.kind)) {
+      const LinkKey key{step.send_peer.value, channel};
+      bound.out = static_cast<uint16_t>(RankView::number_of(own().outs(), key));
+      bound.out_number = next_out_[key]++;
+    }
+    add_pieces(step, sender, bound);
+    add_deps(step, bound);
+    out_.steps.push_back(bound);
+  }
+
+  // A chunk moves with as many elements as fit every position that it touches: in a position sized
+  // for any chunk that is more than the chunk has, and what is moved beyond it nobody looks at.
+  void add_pieces(const Step& step, const Step* sender, ProgramStep& bound) {
+    bound.first_piece = size32(out_.pieces);
+    RankView::Source from{};
+    if (sender != nullptr) from = ranks_[step.recv_peer.value].source(*sender);
+    bound.peer_buffer = static_cast<uint8_t>(from.buffer);
+    bound.in_at = bytes(from.elem);
+    const bool keeps_sum = step.kind == ir::StepKind::kRecvReduceSend;
+    uint64_t sum_elem = 0;
+    if (ir::sends(step.kind)) {
+      const RankView::Source message = own().source(step);
+      if (message.buffer == Buffer::kInput) out_.input_is_read = true;
+      if (message.buffer == Buffer::kOutput) out_.output_is_read = true;
+      bound.out_buffer = static_cast<uint8_t>(message.buffer);
+      bound.out_at = bytes(message.elem);
+      for (const uint64_t size : message.sizes) bound.out_bytes += bytes(size);
+      if (keeps_sum) sum_elem = message.elem;
+    }
+    if (keeps_sum) bound.dst_buffer = static_cast<uint8_t>(Buffer::kScratch);
+    uint64_t from_elem = from.elem;
+    for (uint32_t i = 0; i < step.num_chunks; ++i) {
+      uint64_t elems = UINT64_MAX;
+      Piece piece{};
+      if (sender != nullptr) {
+        elems = std::min(elems, from.sizes[i]);
+        piece.peer = bytes(from_elem);
+        from_elem += from.sizes[i];
+      }
+      if (ir::reads_src(step.kind)) {
+        elems = std::min(elems, own().size(step.src_buffer, step.src_index + i));
+        piece.src = bytes(own().begin(step.src_buffer, step.src_index + i));
+      }
+      if (keeps_sum) {
+        piece.dst = bytes(sum_elem);
+        sum_elem += own().size(step.src_buffer, step.src_index + i);
+      } else if (ir::writes_dst(step.kind)) {
+        elems = std::min(elems, own().size(step.dst_buffer, step.dst_index + i));
+        piece.dst = bytes(own().begin(step.dst_buffer, step.dst_index + i));
+      }
+      piece.bytes = bytes(elems);
+      append(piece, step, bound);
+    }
+    bound.num_pieces = size32(out_.pieces) - bound.first_piece;
+    extend(bound);
+  }
+
+  // Joins what lies one behind the other in every buffer.
+  void append(const Piece& piece, const Step& step, const ProgramStep& bound) {
+    if (piece.bytes == 0) return;
+    if (out_.pieces.size() > bound.first_piece) {
+      Piece& last = out_.pieces.back();
+      const bool writes = bound.out == kNoLink || step.kind != ir::StepKind::kSend;
+      const bool joins = (!ir::reads_src(step.kind) || last.src + last.bytes == piece.src) &&
+                         (!writes || last.dst + last.bytes == piece.dst) &&
+                         (bound.in == kNoLink || last.peer + last.bytes == piece.peer);
+      if (joins) {
+        last.bytes += piece.bytes;
+        return;
+      }
+    }
+    out_.pieces.push_back(piece);
+  }
+
+  void extend(const ProgramStep& step) {
+    if (step.in == kNoLink) return;
+    uint64_t& end = out_.extents[out_.ins[step.in].peer].bytes[step.peer_buffer];
+    for (uint32_t i = 0; i < step.num_pieces; ++i) {
+      const Piece& piece = out_.pieces[step.first_piece + i];
+      end = std::max(end, piece.peer + piece.bytes);
+    }
+  }
+
+  void add_deps(const Step& step, ProgramStep& bound) {
+    bound.first_dep = size32(out_.deps);
+    bound.num_deps = step.num_deps;
+    for (const ir::StepRef ref : own().program().deps_of(step)) {
+      out_.deps.push_back({ref.lane, ref.step, 0, kNoLink, 0});
+    }
+  }
+
+  // Dependencies may name steps that are bound later, so their messages are filled in at the end;
+  // and what a message is at most is asked over all ranks, so that all decide alike.
+  void measure_messages() {
+    for (ProgramDep& dep : out_.deps) {
+      const ProgramStep& step = out_.steps[out_.lanes[dep.lane].first_step + dep.step];
+      dep.out = step.out;
+      dep.number = step.out_number;
+    }
+    for (const RankView& rank : ranks_) {
+      for (const auto& [key, steps] : rank.outs()) {
+        out_.most_messages = std::max(out_.most_messages, size32(steps));
+        for (const Step* step : steps) {
+          uint64_t elems = 0;
+          for (const uint64_t size : rank.source(*step).sizes) elems += size;
+          out_.largest_message = std::max(out_.largest_message, bytes(elems));
+        }
+      }
+    }
+  }
+
+  const ir::Schedule& schedule_;
+  ir::Layout layout_;
+  uint32_t elem_bytes_;
+  Rank self_;
+  std::vector<RankView> ranks_;
+  BoundProgram out_;
+  std::map<LinkKey, uint32_t> next_in_;
+  std::map<LinkKey, uint32_t> next_out_;
+};
+
+}  // namespace
+
+BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self, const ir::Sizes& sizes,
+                  uint32_t elem_bytes) {
+  TUTTI_CHECK(self.value < schedule.schedule().ranks.size(), "a rank of the schedule");
+  return Binder(schedule.schedule(), self, sizes, elem_bytes).bind();
+}
+
+}  // namespace tutti::engine

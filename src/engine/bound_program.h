@@ -1,0 +1,56 @@
+// A program on the host: its tables, and what an engine needs to know of it as a whole.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/program.h"
+#include "ir/sizes.h"
+#include "ir/step.h"
+#include "tutti/collective.h"
+#include "tutti/result.h"
+#include "verify/verified_schedule.h"
+
+namespace tutti::engine {
+
+// How far this rank reads into a peer's memory.
+struct Extent {
+  uint64_t bytes[ir::kNumBuffers] = {};
+  uint32_t num_words = 0;
+};
+
+struct BoundProgram {
+  Collective collective;
+  Rank self;
+  std::vector<ProgramLane> lanes;
+  std::vector<ProgramStep> steps;
+  std::vector<ProgramDep> deps;
+  std::vector<Piece> pieces;
+  std::vector<Link> ins;
+  std::vector<Link> outs;
+  std::vector<Rank> peers;  // whom this rank exchanges messages with, sorted
+  std::vector<Extent> extents;  // by peer
+
+  uint64_t input_bytes = 0;
+  uint64_t output_bytes = 0;
+  uint64_t scratch_bytes = 0;
+  // Which of this rank's buffers its peers read from.
+  bool input_is_read = false;
+  bool output_is_read = false;
+  // Over all ranks, so that all decide alike: the largest message, and the most messages that any
+  // link carries.
+  uint64_t largest_message = 0;
+  uint32_t most_messages = 0;
+
+  [[nodiscard]] ProgramView view() const {
+    return {lanes.data(), steps.data(), deps.data(), pieces.data(),
+            static_cast<uint32_t>(lanes.size())};
+  }
+};
+
+// The part of `self`, for elements of `elem_bytes`.
+[[nodiscard]] BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self,
+                                const ir::Sizes& sizes, uint32_t elem_bytes);
+
+}  // namespace tutti::engine

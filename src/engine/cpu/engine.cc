@@ -1,0 +1,182 @@
+#include "engine/cpu/engine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/cpu/ports.h"
+
+namespace tutti::engine {
+
+class Engine::Turn {
+ public:
+  explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
+    // Liveness: a turn moves a bounded number of bytes and never waits, so its holder gives it up.
+    while (busy_.exchange(true, std::memory_order_acquire)) sched_yield();
+  }
+  ~Turn() { busy_.store(false, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+Engine::Engine(transport::Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+Engine::~Engine() = default;
+
+Result<Operation*> Engine::submit(const Request& request) {
+  const Turn turn(busy_);
+  return begin(request);
+}
+
+Result<Operation*> Engine::begin(const Request& request) {
+  if (operations_.find(request.id) != nullptr) {
+    return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
+  }
+  Operation& op = *new_operation();
+  op.request = request;
+  if (Status status = prepare(op); !status) {
+    spare_.push_back(&op);
+    return std::move(status.error());
+  }
+  operations_.insert(request.id, &op);
+  take_early(op);
+  set_aside(op, run(op));
+  return &op;
+}
+
+bool Engine::progress() {
+  const Turn turn(busy_);
+  moved_ = false;
+  drain();
+  // An operation that leaves the queue is replaced by the last one, which has its turn next.
+  for (size_t i = 0; i < queue_.size();) {
+    Operation& op = *queue_[i];
+    const Need need = run(op);
+    if (need == Need::kTurn) {
+      ++op.switches;
+      ++counts_.switches;
+      ++i;
+      continue;
+    }
+    op.is_queued = false;
+    queue_[i] = queue_.back();
+    queue_.pop_back();
+    if (need == Need::kNothing) retire(op);
+  }
+  return moved_;
+}
+
+// After a record came for an operation, or when it begins.
+void Engine::set_aside(Operation& op, Need need) {
+  if (op.is_queued) return;
+  if (need == Need::kNothing) {
+    retire(op);
+  } else if (need == Need::kTurn) {
+    op.is_queued = true;
+    queue_.push_back(&op);
+  }
+}
+
+Engine::Need Engine::run(Operation& op) {
+  if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
+  return op.carriage == Carriage::kPackets ? run_lanes<PacketPort>(op) : run_lanes<MemoryPort>(op);
+}
+
+template <class Port>
+Engine::Need Engine::run_lanes(Operation& op) {
+  Port port(op, endpoint_);
+  const ProgramView program = op.request.program->view();
+  const Lane<Port> at{&program, op.cursors.data(), &port};
+  greet(op);
+  bool wants_turn = !op.to_greet.empty();
+  bool all_done = true;
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t lane = 0; lane < program.num_lanes; ++lane) {
+      if (op.lanes[lane] == LaneState::kDone) continue;
+      const Cursor before = op.cursors[lane];
+      op.lanes[lane] = run_lane(at, lane);
+      const Cursor& after = op.cursors[lane];
+      const bool moved = after.step != before.step || after.bytes != before.bytes ||
+                         after.piece != before.piece;
+      moved_ |= moved;
+      // Another lane may have waited for this one.
+      again |= moved && after.step != before.step && program.num_lanes > 1 && !kPreemptAlways;
+    }
+  }
+  for (uint32_t lane = 0; lane < program.num_lanes; ++lane) {
+    all_done &= op.lanes[lane] == LaneState::kDone;
+    wants_turn |= port.wants_turn(op.lanes[lane], lane);
+  }
+  if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
+  if (all_done && op.to_greet.empty()) return finish_up<Port>(op);
+  return wants_turn ? Need::kTurn : Need::kRecord;
+}
+
+// All steps have run. The caller may go when nobody will read its buffers any more, and the
+// operation is over when nobody will read its own.
+template <class Port>
+Engine::Need Engine::finish_up(Operation& op) {
+  const Port port(op, endpoint_);
+  const BoundProgram& program = *op.request.program;
+  bool caller_waits = false;
+  bool all_taken = true;
+  for (uint16_t out = 0; out < program.outs.size(); ++out) {
+    if (port.taken(out, program.outs[out].num_messages - 1)) continue;
+    all_taken = false;
+    caller_waits |= op.is_lent;
+  }
+  if (!caller_waits) complete(op);
+  if (all_taken) return Need::kNothing;
+  return Need::kTurn;
+}
+
+void Engine::complete(Operation& op) {
+  if (op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  const BoundProgram& program = *op.request.program;
+  if (!op.shadow.empty()) std::memcpy(op.request.output, op.shadow.data(), op.shadow.size());
+  if (op.request.finishing.op == Op::kAvg && program.output_bytes != 0) {
+    divide(op.request.finishing.type, op.request.output,
+           program.output_bytes / op.request.elem_bytes, program.collective.num_ranks);
+  }
+  ++counts_.completed;
+  counts_.most_switches = std::max(counts_.most_switches, op.switches);
+  moved_ = true;
+  op.state.store(OperationState::kDone, std::memory_order_release);
+  endpoint_.wake(endpoint_.self());
+}
+
+void Engine::retire(Operation& op) {
+  if (op.is_retired) return;
+  op.is_retired = true;
+  operations_.erase(op.request.id);
+  free_memory(op);
+  if (op.is_released) spare_.push_back(&op);
+}
+
+void Engine::release(Operation* op) {
+  const Turn turn(busy_);
+  op->is_released = true;
+  if (op->is_retired) spare_.push_back(op);
+}
+
+void Engine::fail(Operation* op, Error error) {
+  const Turn turn(busy_);
+  fail_here(*op, std::move(error));
+}
+
+void Engine::fail_here(Operation& op, Error error) {
+  if (op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  op.error = std::move(error);
+  op.state.store(OperationState::kFailed, std::memory_order_release);
+  moved_ = true;
+  // In the queue it is retired at its turn.
+  if (!op.is_queued) retire(op);
+  endpoint_.wake(endpoint_.self());
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,123 @@
+// Runs the operations of one rank: whoever calls moves all of them. Operations may be issued in
+// any order on each rank; one that waits is set aside and costs nothing until its peers are there.
+//
+// Why it cannot deadlock. Nothing is held while waiting: a packet needs room in a ring, and rings
+// are emptied whether their records are wanted or not (into a table, bounded by what peers have
+// issued); messages of the other kind stay in the sender's memory until the receiver reads them.
+// Memory of an operation is its own rank's, taken when it is issued. So take the operations that
+// all members have issued: each is a proved schedule, which moves under lending whatever else is
+// under way; every one of them completes, in whatever order they were issued.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/cpu/id_table.h"
+#include "engine/cpu/operation.h"
+#include "transport/endpoint.h"
+#include "tutti/result.h"
+
+namespace tutti::engine {
+
+// Inputs up to this size are copied when they are issued, so that a caller that only sends need not
+// wait for its receivers.
+inline constexpr uint64_t kStageBytes = 64 * 1024;
+
+struct EngineCounts {
+  uint64_t completed = 0;
+  uint64_t switches = 0;         // operations set aside, all together
+  uint64_t most_switches = 0;    // of one operation
+  uint64_t early_records = 0;    // for operations not issued here yet
+};
+
+class Engine {
+ public:
+  explicit Engine(transport::Endpoint endpoint);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Starts an operation and runs it as far as it goes. Any thread. kOutOfMemory when this rank's
+  // segment is spent; kInvalidArgument when the id is under way already.
+  [[nodiscard]] Result<Operation*> submit(const Request& request);
+  // Runs every operation as far as it goes. Any thread. Whether anything moved.
+  bool progress();
+  // The caller has seen the state of a finished operation, or does not want to.
+  void release(Operation* op);
+  // Ends an operation with an error, here only. Nothing is told to peers.
+  void fail(Operation* op, Error error);
+
+  [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
+  [[nodiscard]] EngineCounts counts() const { return counts_; }
+  [[nodiscard]] size_t num_under_way() const { return operations_.size(); }
+
+ private:
+  struct EarlyRecord {
+    Rank from;
+    transport::RecordKind kind;
+    transport::Record record;
+    EarlyRecord* next;
+  };
+  struct Early {
+    EarlyRecord* first = nullptr;
+    EarlyRecord* last = nullptr;
+  };
+  // Held by the one thread that runs the engine.
+  class Turn;
+
+  Result<Operation*> begin(const Request& request);
+  Status prepare(Operation& op);
+  Status prepare_memory(Operation& op);
+  void prepare_packets(Operation& op);
+  void scale_input(Operation& op);
+  void greet(Operation& op);
+  void take_early(Operation& op);
+
+  void drain();
+  void receive(Rank from, transport::RecordKind kind, const transport::Record& record);
+  void keep(Rank from, transport::RecordKind kind, const transport::Record& record);
+  void deliver(Operation& op, Rank from, transport::RecordKind kind,
+               const transport::Record& record);
+  void deliver_packet(Operation& op, Rank from, const transport::Record& record);
+  void deliver_hello(Operation& op, Rank from, const transport::Record& record);
+  void fail_everywhere(Operation& op, Rank other, const transport::Signature& theirs);
+
+  // What an operation needs next.
+  enum class Need : uint8_t {
+    kTurn,    // another turn: it can go on, or looks at memory that a peer will write
+    kRecord,  // nothing until a record comes for it
+    kNothing  // it is over
+  };
+  Need run(Operation& op);
+  template <class Port>
+  Need run_lanes(Operation& op);
+  template <class Port>
+  Need finish_up(Operation& op);
+  void complete(Operation& op);
+  void retire(Operation& op);
+  void free_memory(Operation& op);
+  void fail_here(Operation& op, Error error);
+  void set_aside(Operation& op, Need need);
+  Operation* new_operation();
+  EarlyRecord* new_early_record();
+  Early* new_early();
+
+  transport::Endpoint endpoint_;
+  std::atomic<bool> busy_{false};
+  std::vector<std::unique_ptr<Operation>> all_;  // owns; most of them are spare
+  std::vector<Operation*> spare_;
+  IdTable<Operation> operations_;  // issued and not retired
+  std::vector<Operation*> queue_;  // those that want a turn
+  bool moved_ = false;             // something was achieved in this turn
+  IdTable<Early> early_;
+  std::vector<std::unique_ptr<EarlyRecord>> all_records_;
+  std::vector<EarlyRecord*> spare_records_;
+  std::vector<std::unique_ptr<Early>> all_early_;
+  std::vector<Early*> spare_early_;
+  EngineCounts counts_;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,183 @@
+// How an operation begins and what it leaves behind: memory, greetings, pools.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/try.h"
+#include "engine/cpu/engine.h"
+#include "engine/cpu/hello.h"
+#include "engine/cpu/ports.h"
+
+namespace tutti::engine {
+namespace {
+
+using ir::Buffer;
+
+// Two messages at most: what a peer may send to an operation that was not issued here is kept.
+bool fits_packets(const BoundProgram& program) {
+  return program.largest_message <= transport::kMaxPayload && program.most_messages <= 2;
+}
+
+size_t index(Buffer buffer) { return static_cast<size_t>(buffer); }
+
+size_t words_bytes(const BoundProgram& program) {
+  return sizeof(Words) + sizeof(uint32_t) * (program.outs.size() + program.ins.size());
+}
+
+// The ranks whose data ends up in this rank's output, and which therefore must agree before the
+// output is written. Down a tree it is enough that the parent agrees, which agreed with its own.
+bool needs_all(const BoundProgram& program) {
+  switch (program.collective.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+    case CollectiveKind::kBarrier:
+      return true;
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kGather:
+      return program.self.value == program.collective.root;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kSendRecv:
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Operation* Engine::new_operation() {
+  if (spare_.empty()) {
+    all_.push_back(std::make_unique<Operation>());
+    return all_.back().get();
+  }
+  Operation* const op = spare_.back();
+  spare_.pop_back();
+  return op;
+}
+
+Status Engine::prepare(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  op.carriage = fits_packets(program) ? Carriage::kPackets : Carriage::kMemory;
+  op.cursors.assign(program.lanes.size(), {});
+  op.lanes.assign(program.lanes.size(), LaneState::kPreempted);
+  op.in_counts.assign(program.ins.size(), 0);
+  op.out_counts.assign(program.outs.size(), 0);
+  op.to_greet.clear();
+  op.signatures_missing = 0;
+  op.shadow.clear();
+  op.is_lent = op.is_retired = op.is_released = op.is_queued = false;
+  op.switches = 0;
+  op.state.store(OperationState::kRunning, std::memory_order_relaxed);
+  // The input is only read: a verified schedule writes it only where it is output too.
+  op.base[index(Buffer::kInput)] =
+      const_cast<std::byte*>(static_cast<const std::byte*>(op.request.input));
+  op.base[index(Buffer::kOutput)] = static_cast<std::byte*>(op.request.output);
+  if (op.request.finishing.op == Op::kPremulSum) scale_input(op);
+  if (op.carriage == Carriage::kPackets) {
+    prepare_packets(op);
+    return {};
+  }
+  return prepare_memory(op);
+}
+
+// A copy: the caller's input stays as it is, and in place it is read before it is written.
+void Engine::scale_input(Operation& op) {
+  op.scaled.resize(op.request.program->input_bytes);
+  scale(op.request.finishing.type, op.scaled.data(), op.request.input,
+        op.scaled.size() / op.request.elem_bytes, op.request.finishing.factor);
+  op.base[index(Buffer::kInput)] = op.scaled.data();
+}
+
+// The shadow makes every call one out of place: the input stays as it is, whether or not the
+// caller's buffers are the same, until the output is written at the end.
+void Engine::prepare_packets(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  op.inbox.resize(program.ins.size() * program.most_messages * program.largest_message);
+  op.scratch_store.resize(program.scratch_bytes);
+  op.shadow.resize(program.output_bytes);
+  op.base[index(Buffer::kScratch)] = op.scratch_store.data();
+  op.base[index(Buffer::kOutput)] = op.shadow.data();
+}
+
+Status Engine::prepare_memory(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  transport::Arena& arena = endpoint_.arena();
+  const bool stages = program.input_is_read && program.input_bytes <= kStageBytes;
+  op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
+  op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
+  op.staging = stages ? arena.allocate(program.input_bytes) : nullptr;
+  const bool is_short = op.words == nullptr || (program.scratch_bytes != 0 && op.scratch == nullptr);
+  if (is_short) {
+    free_memory(op);
+    return Error{ErrorCode::kOutOfMemory,
+                 fmt::format("the segment of rank {} is spent: {} bytes are in use by {} operations",
+                             endpoint_.self().value, arena.used(), operations_.size())};
+  }
+  // Readers of the words' last operation look at the counters first and at the id after: the id
+  // must change before them. Pairs with the acquire of the counters in MemoryPort.
+  op.words->operation.store(op.request.id, std::memory_order_relaxed);
+  for (size_t i = 0; i < program.outs.size() + program.ins.size(); ++i) {
+    op.words->counters[i].store(0, std::memory_order_release);
+  }
+  op.base[index(Buffer::kScratch)] = op.scratch;
+  if (op.staging != nullptr) std::memcpy(op.staging, op.base[index(Buffer::kInput)], program.input_bytes);
+  op.is_lent = program.output_is_read || (program.input_is_read && op.staging == nullptr);
+  op.peers.assign(program.peers.size(), {});
+  const auto& members = op.request.members;
+  const bool all = needs_all(program);
+  const uint32_t num_others = program.collective.num_ranks - 1;
+  op.signatures_missing = all ? num_others : 0;
+  if (all || program.collective.kind == CollectiveKind::kReduce ||
+      program.collective.kind == CollectiveKind::kGather) {
+    // Whoever needs all must hear from all.
+    for (uint32_t r = 0; r < program.collective.num_ranks; ++r) {
+      const bool hears = all || r == program.collective.root ||
+                         std::binary_search(program.peers.begin(), program.peers.end(), Rank{r});
+      if (hears && Rank{r} != program.self) op.to_greet.push_back(members[r]);
+    }
+  } else {
+    for (const Rank peer : program.peers) op.to_greet.push_back(members[peer.value]);
+  }
+  return {};
+}
+
+void Engine::free_memory(Operation& op) {
+  if (op.carriage != Carriage::kMemory) return;
+  const BoundProgram& program = *op.request.program;
+  transport::Arena& arena = endpoint_.arena();
+  if (op.words != nullptr) {
+    // Peers that still look see that this operation is over here.
+    op.words->operation.store(0, std::memory_order_release);
+    arena.free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
+  }
+  if (op.scratch != nullptr) arena.free(op.scratch, program.scratch_bytes);
+  if (op.staging != nullptr) arena.free(op.staging, program.input_bytes);
+  op.words = nullptr;
+  op.scratch = op.staging = nullptr;
+}
+
+// Tells members that the operation was issued, as far as their rings have room.
+void Engine::greet(Operation& op) {
+  while (!op.to_greet.empty()) {
+    const Rank peer = op.to_greet.back();
+    transport::RingWriter& ring = endpoint_.to(peer);
+    transport::Record* const record = ring.reserve();
+    if (record == nullptr) return;
+    const std::byte* const input =
+        op.staging != nullptr ? op.staging : op.base[index(Buffer::kInput)];
+    const Hello hello{endpoint_.name(op.words),
+                      {endpoint_.name(input), endpoint_.name(op.base[index(Buffer::kOutput)]),
+                       endpoint_.name(op.scratch)}};
+    record->header = {op.request.id, op.request.signature, 0, 0, sizeof hello};
+    std::memcpy(record->payload.data(), &hello, sizeof hello);
+    ring.publish(transport::RecordKind::kHello);
+    endpoint_.wake(peer);
+    op.to_greet.pop_back();
+  }
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,186 @@
+// What comes through the rings: taken out as soon as the engine runs, handed to its operation, or
+// kept for one that this rank has not issued yet.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/cpu/engine.h"
+#include "engine/cpu/hello.h"
+#include "engine/cpu/ports.h"
+#include "engine/cpu/signature_text.h"
+
+namespace tutti::engine {
+
+using transport::Record;
+using transport::RecordKind;
+
+void Engine::drain() {
+  const Rank self = endpoint_.self();
+  for (uint32_t peer = 0; peer < endpoint_.num_ranks(); ++peer) {
+    if (Rank{peer} == self) continue;
+    transport::RingReader& ring = endpoint_.from(Rank{peer});
+    // At most one lap: the sender may be as fast as we are.
+    for (uint32_t i = 0; i < transport::kRingSlots; ++i) {
+      const auto kind = ring.peek();
+      if (!kind) break;
+      receive(Rank{peer}, *kind, ring.record());
+      ring.pop();
+      moved_ = true;
+    }
+  }
+}
+
+void Engine::receive(Rank from, RecordKind kind, const Record& record) {
+  Operation* const op = operations_.find(record.header.operation);
+  if (op == nullptr) {
+    keep(from, kind, record);
+    return;
+  }
+  deliver(*op, from, kind, record);
+  if (!op->is_retired) set_aside(*op, op->is_queued ? Need::kTurn : run(*op));
+}
+
+void Engine::keep(Rank from, RecordKind kind, const Record& record) {
+  EarlyRecord* const kept = new_early_record();
+  kept->from = from;
+  kept->kind = kind;
+  kept->next = nullptr;
+  const size_t bytes = std::min<size_t>(record.header.bytes, transport::kMaxPayload);
+  std::memcpy(&kept->record, &record, sizeof record.header + bytes);
+  ++counts_.early_records;
+  Early* early = early_.find(kept->record.header.operation);
+  if (early == nullptr) {
+    early = new_early();
+    early->first = kept;
+    early_.insert(kept->record.header.operation, early);
+  } else {
+    early->last->next = kept;
+  }
+  early->last = kept;
+}
+
+void Engine::take_early(Operation& op) {
+  Early* const early = early_.find(op.request.id);
+  if (early == nullptr) return;
+  early_.erase(op.request.id);
+  for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
+    deliver(op, kept->from, kept->kind, kept->record);
+    spare_records_.push_back(kept);
+  }
+  spare_early_.push_back(early);
+}
+
+void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
+  if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
+  if (kind == RecordKind::kFailed) {
+    Mismatch mismatch;
+    std::memcpy(&mismatch, record.payload.data(), sizeof mismatch);
+    fail_here(op, mismatch_error(op.request, Rank{mismatch.rank}, record.header.signature,
+                                 Rank{mismatch.other}, mismatch.other_signature));
+    return;
+  }
+  if (record.header.signature != op.request.signature) {
+    fail_everywhere(op, from, record.header.signature);
+    return;
+  }
+  if (kind == RecordKind::kPacket && op.carriage == Carriage::kPackets) {
+    deliver_packet(op, from, record);
+  } else if (kind == RecordKind::kHello && op.carriage == Carriage::kMemory) {
+    deliver_hello(op, from, record);
+  } else {
+    fail_here(op, nonsense_error(op.request, from, "a record of a kind that it cannot send"));
+  }
+}
+
+void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
+  const BoundProgram& program = *op.request.program;
+  const transport::RecordHeader header = record.header;
+  const bool exists = header.connection < program.ins.size();
+  const bool is_next = exists && header.message == op.in_counts[header.connection] &&
+                       header.message < program.ins[header.connection].num_messages &&
+                       header.bytes <= program.largest_message;
+  const bool is_theirs =
+      exists && op.request.members[program.peers[program.ins[header.connection].peer].value] == from;
+  if (!is_next || !is_theirs) {
+    fail_here(op, nonsense_error(op.request, from, "a packet that is not of this collective"));
+    return;
+  }
+  const PacketPort port(op, endpoint_);
+  std::memcpy(port.inbox(header.connection, header.message), record.payload.data(), header.bytes);
+  ++op.in_counts[header.connection];
+}
+
+void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
+  const BoundProgram& program = *op.request.program;
+  if (op.signatures_missing > 0) --op.signatures_missing;
+  const auto is_from = [&](Rank peer) { return op.request.members[peer.value] == from; };
+  const auto found = std::find_if(program.peers.begin(), program.peers.end(), is_from);
+  if (found == program.peers.end()) return;
+  const auto i = static_cast<size_t>(found - program.peers.begin());
+  PeerSide& peer = op.peers[i];
+  Hello hello;
+  std::memcpy(&hello, record.payload.data(), sizeof hello);
+  const Extent& extent = program.extents[i];
+  const auto words = endpoint_.reach(from, hello.words,
+                                     sizeof(Words) + extent.num_words * sizeof(uint32_t));
+  const bool in_order = hello.words.space == transport::RemoteAddress::kSegment &&
+                        hello.words.value % alignof(Words) == 0;
+  if (!words || !in_order) {
+    fail_here(op, nonsense_error(op.request, from, "an address that is not its own"));
+    return;
+  }
+  peer.words = reinterpret_cast<const Words*>(*words);
+  for (int b = 0; b < ir::kNumBuffers; ++b) {
+    peer.buffers[b] = hello.buffers[b];
+    if (extent.bytes[b] == 0) continue;
+    const auto direct = endpoint_.reach(from, hello.buffers[b], extent.bytes[b]);
+    if (!direct) {
+      fail_here(op, nonsense_error(op.request, from, "a buffer that is not its own"));
+      return;
+    }
+    peer.direct[b] = *direct;
+  }
+  peer.is_present = true;
+}
+
+// Tells every member, then fails here. A ring that is full means that its reader is behind; it
+// learns of the mismatch from another rank, or from its own comparison.
+void Engine::fail_everywhere(Operation& op, Rank other, const transport::Signature& theirs) {
+  const Rank self = endpoint_.self();
+  const Mismatch mismatch{self.value, other.value, theirs};
+  for (const Rank member : op.request.members) {
+    if (member == self) continue;
+    transport::RingWriter& ring = endpoint_.to(member);
+    Record* const record = ring.reserve();
+    if (record == nullptr) continue;
+    record->header = {op.request.id, op.request.signature, 0, 0, sizeof mismatch};
+    std::memcpy(record->payload.data(), &mismatch, sizeof mismatch);
+    ring.publish(RecordKind::kFailed);
+    endpoint_.wake(member);
+  }
+  fail_here(op, mismatch_error(op.request, self, op.request.signature, other, theirs));
+}
+
+Engine::EarlyRecord* Engine::new_early_record() {
+  if (spare_records_.empty()) {
+    all_records_.push_back(std::make_unique<EarlyRecord>());
+    return all_records_.back().get();
+  }
+  EarlyRecord* const record = spare_records_.back();
+  spare_records_.pop_back();
+  return record;
+}
+
+Engine::Early* Engine::new_early() {
+  if (spare_early_.empty()) {
+    all_early_.push_back(std::make_unique<Early>());
+    return all_early_.back().get();
+  }
+  Early* const early = spare_early_.back();
+  spare_early_.pop_back();
+  *early = {};
+  return early;
+}
+
+}  // namespace tutti::engine

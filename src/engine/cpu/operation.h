@@ -1,0 +1,99 @@
+// One collective that this rank has issued and not finished: data only. Everything here belongs to
+// the rank's own engine; what peers may read of it are its words and its exposed buffers, which
+// lie in the rank's segment.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/bound_program.h"
+#include "engine/cpu/reduce.h"
+#include "engine/step.h"
+#include "ir/step.h"
+#include "transport/memory.h"
+#include "transport/record.h"
+#include "tutti/data_type.h"
+#include "tutti/result.h"
+
+namespace tutti::engine {
+
+// What an operator asks for beyond reducing: premul_sum scales the input first, avg divides the
+// output at the end.
+struct Finishing {
+  DataType type = DataType::kUint8;
+  Op op = Op::kSum;
+  double factor = 1;
+};
+
+// What a communicator asks of the engine. Programs and members outlive the operation.
+struct Request {
+  uint64_t id = 0;  // equal on all ranks, and unlike that of any other operation under way
+  transport::Signature signature;
+  const BoundProgram* program = nullptr;
+  std::span<const Rank> members;  // of the communicator, as ranks of the endpoint
+  const void* input = nullptr;
+  void* output = nullptr;
+  ReduceFn reduce = nullptr;
+  uint32_t elem_bytes = 1;
+  Finishing finishing;
+  uint64_t deadline_ns = UINT64_MAX;  // of engine::now_ns
+};
+
+// Counters that peers read: messages sent on each out-link, then messages taken on each in-link.
+// `operation` is written first and on reuse, so a reader that still sees the id after it has read a
+// counter has read a counter of that operation.
+struct Words {
+  std::atomic<uint64_t> operation;
+  std::atomic<uint32_t> counters[];
+};
+
+// What this rank knows of a peer's side of an operation.
+struct PeerSide {
+  bool is_present = false;  // it has issued the operation, with the same signature
+  const Words* words = nullptr;
+  std::array<transport::RemoteAddress, ir::kNumBuffers> buffers;
+  std::array<const std::byte*, ir::kNumBuffers> direct{};  // null: must be pulled
+};
+
+enum class OperationState : uint8_t { kRunning, kDone, kFailed };
+// How messages travel: each in a record of its own, or read from the sender's memory.
+enum class Carriage : uint8_t { kPackets, kMemory };
+
+struct Operation {
+  Request request;
+  Carriage carriage = Carriage::kPackets;
+
+  std::array<std::byte*, ir::kNumBuffers> base{};  // as this rank's steps see them
+  std::vector<Cursor> cursors;
+  std::vector<LaneState> lanes;
+  std::vector<PeerSide> peers;        // as in the program
+  std::vector<uint32_t> in_counts;    // messages known to have arrived, by in-link
+  std::vector<uint32_t> out_counts;   // messages known to have been taken, by out-link
+  std::vector<Rank> to_greet;         // memory: members that were not told of this operation yet
+  uint32_t signatures_missing = 0;    // of ranks whose data ends up in this rank's output
+
+  std::vector<std::byte> scaled;  // premul_sum: the input times the factor
+  std::vector<std::byte> inbox;  // packets: what arrived, by in-link and number
+  std::vector<std::byte> shadow;  // packets: the output until all is well
+  std::vector<std::byte> scratch_store;  // packets
+  Words* words = nullptr;        // memory: in the arena, as are scratch and staging
+  std::byte* scratch = nullptr;
+  std::byte* staging = nullptr;  // a copy of a small input, so that the caller need not wait
+
+  // Written by whoever runs the engine, last; pairs with the acquire of waiters.
+  std::atomic<OperationState> state{OperationState::kRunning};
+  Error error{ErrorCode::kAborted, {}};
+  bool is_lent = false;      // memory: peers read the caller's own buffers
+  bool is_retired = false;   // the engine is done with it
+  bool is_released = false;  // the caller has its answer and will not ask again
+  bool is_queued = false;    // in the engine's queue
+  uint64_t switches = 0;     // times it was set aside
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,162 @@
+// How a lane of an operation on a CPU rank reaches its peers: by packets in rings, or through the
+// peers' memory. See engine/step.h for what a port is.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/cpu/operation.h"
+#include "engine/step.h"
+#include "transport/endpoint.h"
+
+namespace tutti::engine {
+
+// Bytes moved before a lane gives others a turn. Large enough that the turn costs nothing, small
+// enough that a tile and its sources stay in the second-level cache.
+inline constexpr uint64_t kTileBytes = 256 * 1024;
+
+inline ir::StepKind kind_of(const ProgramStep& step) {
+  return static_cast<ir::StepKind>(step.kind);
+}
+
+// What both ports share: a tile of a step once its message is readable.
+class TileMover {
+ public:
+  explicit TileMover(Operation& op) : op_(op) {}
+
+  void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes,
+            const std::byte* message) const {
+    std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
+    const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
+    const ir::StepKind kind = kind_of(step);
+    if (message == nullptr) {
+      kind == ir::StepKind::kReduce ? reduce(dst, dst, src, bytes) : copy(dst, src, bytes);
+    } else {
+      ir::reduces(kind) ? reduce(dst, src, message, bytes) : copy(dst, message, bytes);
+    }
+  }
+
+ private:
+  static void copy(std::byte* dst, const std::byte* src, uint64_t bytes) {
+    if (dst != src) std::memcpy(dst, src, bytes);
+  }
+  void reduce(std::byte* dst, const std::byte* a, const std::byte* b, uint64_t bytes) const {
+    op_.request.reduce(dst, a, b, bytes / op_.request.elem_bytes);
+  }
+
+  Operation& op_;
+};
+
+class PacketPort {
+ public:
+  PacketPort(Operation& op, transport::Endpoint& endpoint) : op_(op), endpoint_(endpoint) {}
+
+  [[nodiscard]] bool arrived(uint16_t in, uint32_t number) const {
+    return op_.in_counts[in] > number;
+  }
+  [[nodiscard]] static bool taken(uint16_t /*out*/, uint32_t /*number*/) { return true; }
+  [[nodiscard]] bool has_room(const ProgramStep& step) const {
+    return step.out == kNoLink || endpoint_.to(peer_of(step)).reserve() != nullptr;
+  }
+  // Written is the shadow; the output itself only when all is done.
+  [[nodiscard]] static bool may_write(const ProgramStep& /*step*/) { return true; }
+
+  [[nodiscard]] bool move(const ProgramStep& step, Cursor& /*cursor*/) const {
+    if (kind_of(step) == ir::StepKind::kSend) return true;
+    const TileMover mover(op_);
+    for (uint32_t i = 0; i < step.num_pieces; ++i) {
+      const Piece& piece = op_.request.program->pieces[step.first_piece + i];
+      const std::byte* message = nullptr;
+      if (step.in != kNoLink) message = inbox(step.in, step.in_number) + piece.peer - step.in_at;
+      mover.move(step, piece, 0, piece.bytes, message);
+    }
+    return true;
+  }
+
+  void finish(const ProgramStep& step) const {
+    if (step.out == kNoLink) return;
+    const Link& link = op_.request.program->outs[step.out];
+    const Rank peer = peer_of(step);
+    transport::RingWriter& ring = endpoint_.to(peer);
+    transport::Record& record = *ring.reserve();
+    record.header = {op_.request.id, op_.request.signature, step.out_number,
+                     static_cast<uint16_t>(link.number_there),
+                     static_cast<uint16_t>(step.out_bytes)};
+    std::memcpy(record.payload.data(), op_.base[step.out_buffer] + step.out_at, step.out_bytes);
+    ring.publish(transport::RecordKind::kPacket);
+    endpoint_.wake(peer);
+  }
+
+  // Room in a ring comes without a record; messages come with one.
+  [[nodiscard]] static bool wants_turn(LaneState state, uint32_t /*lane*/) {
+    return state == LaneState::kNoRoom || state == LaneState::kPreempted;
+  }
+
+  [[nodiscard]] std::byte* inbox(uint16_t in, uint32_t number) const {
+    const size_t slot = in * op_.request.program->most_messages + number;
+    return op_.inbox.data() + slot * op_.request.program->largest_message;
+  }
+
+ private:
+  [[nodiscard]] Rank peer_of(const ProgramStep& step) const {
+    const BoundProgram& program = *op_.request.program;
+    return op_.request.members[program.peers[program.outs[step.out].peer].value];
+  }
+
+  Operation& op_;
+  transport::Endpoint& endpoint_;
+};
+
+class MemoryPort {
+ public:
+  MemoryPort(Operation& op, transport::Endpoint& endpoint) : op_(op), endpoint_(endpoint) {}
+
+  [[nodiscard]] bool arrived(uint16_t in, uint32_t number) const {
+    if (op_.in_counts[in] > number) return true;
+    const Link& link = op_.request.program->ins[in];
+    const PeerSide& peer = op_.peers[link.peer];
+    if (!peer.is_present) return false;
+    // Pairs with the release in finish.
+    const uint32_t sent = peer.words->counters[link.word_there].load(std::memory_order_acquire);
+    if (!is_of_this(peer)) return false;
+    op_.in_counts[in] = std::min(sent, link.num_messages);
+    return op_.in_counts[in] > number;
+  }
+
+  [[nodiscard]] bool taken(uint16_t out, uint32_t number) const {
+    if (op_.out_counts[out] > number) return true;
+    const Link& link = op_.request.program->outs[out];
+    const PeerSide& peer = op_.peers[link.peer];
+    if (!peer.is_present) return false;
+    const uint32_t count = peer.words->counters[link.word_there].load(std::memory_order_acquire);
+    // A peer that has reused its words is done with the operation, hence has taken everything.
+    op_.out_counts[out] = is_of_this(peer) ? count : link.num_messages;
+    return op_.out_counts[out] > number;
+  }
+
+  [[nodiscard]] static bool has_room(const ProgramStep& /*step*/) { return true; }
+  [[nodiscard]] bool may_write(const ProgramStep& step) const {
+    return op_.signatures_missing == 0 || !ir::writes_dst(kind_of(step)) ||
+           step.dst_buffer == static_cast<uint8_t>(ir::Buffer::kScratch);
+  }
+
+  // Before a peer is present nothing but its hello can change anything.
+  [[nodiscard]] bool wants_turn(LaneState state, uint32_t lane) const;
+  // False after each tile but the last. What cannot be read is an error of the operation.
+  [[nodiscard]] bool move(const ProgramStep& step, Cursor& cursor);
+  void finish(const ProgramStep& step) const;
+
+ private:
+  [[nodiscard]] bool is_of_this(const PeerSide& peer) const {
+    return peer.words->operation.load(std::memory_order_relaxed) == op_.request.id;
+  }
+  [[nodiscard]] Rank rank_of(uint32_t peer) const {
+    return op_.request.members[op_.request.program->peers[peer].value];
+  }
+  bool move_tile(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes);
+
+  Operation& op_;
+  transport::Endpoint& endpoint_;
+};
+
+}  // namespace tutti::engine

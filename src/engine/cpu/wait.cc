@@ -1,0 +1,83 @@
+#include "engine/cpu/wait.h"
+
+#include <sched.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+
+namespace tutti::engine {
+namespace {
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+uint32_t cores_allowed() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<uint32_t>(CPU_COUNT(&set));
+}
+
+bool is_over(const Operation& op) {
+  return op.state.load(std::memory_order_acquire) != OperationState::kRunning;
+}
+
+// Nothing moved for long: until a peer rings, or `until`.
+void sleep_once(Engine& engine, uint64_t max_ns) {
+  const transport::Endpoint& endpoint = engine.endpoint();
+  const uint32_t ticket = endpoint.prepare_sleep();
+  // What was published before the ticket rings no bell, so look once more.
+  if (engine.progress()) {
+    endpoint.cancel_sleep();
+    return;
+  }
+  endpoint.sleep(ticket, max_ns);
+}
+
+}  // namespace
+
+uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+WaitPolicy WaitPolicy::for_ranks(uint32_t num_ranks) {
+  WaitPolicy policy;
+  // About 20 us: longer than a peer on another core takes to answer, shorter than a wake-up.
+  if (num_ranks <= cores_allowed()) policy.spins = 500;
+  return policy;
+}
+
+bool wait_until(Engine& engine, const Operation& op, const WaitPolicy& policy,
+                uint64_t deadline_ns) {
+  uint32_t idle_turns = 0;
+  uint64_t idle_since = 0;
+  // Liveness: every turn looks for what peers have published; the deadline ends it in any case.
+  while (!is_over(op)) {
+    if (engine.progress()) {
+      idle_turns = 0;
+      continue;
+    }
+    if (++idle_turns <= policy.spins) {
+      pause_briefly();
+      continue;
+    }
+    const uint64_t now = now_ns();
+    if (idle_turns == policy.spins + 1) idle_since = now;
+    if (now >= deadline_ns) return is_over(op);
+    if (now - idle_since < policy.yield_ns) {
+      sched_yield();
+    } else {
+      sleep_once(engine, std::min(policy.sleep_ns, deadline_ns - now));
+    }
+  }
+  return true;
+}
+
+}  // namespace tutti::engine

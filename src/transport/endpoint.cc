@@ -1,0 +1,114 @@
+#include "transport/endpoint.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+namespace tutti::transport {
+namespace {
+
+template <class T>
+T* at(const RankMemory& memory, size_t offset) {
+  return reinterpret_cast<T*>(memory.segment + offset);
+}
+
+Arena own_arena(const RankMemory& memory, SegmentLayout layout) {
+  return {memory.segment + layout.arena(), memory.segment_bytes - layout.arena()};
+}
+
+}  // namespace
+
+Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
+    : self_(self),
+      ranks_(std::move(ranks)),
+      arena_(own_arena(ranks_[self.value], {static_cast<uint32_t>(ranks_.size())})) {
+  const SegmentLayout layout{num_ranks()};
+  const RankMemory& own = ranks_[self.value];
+  for (uint32_t peer = 0; peer < num_ranks(); ++peer) {
+    const RankMemory& other = ranks_[peer];
+    writers_.emplace_back(at<RingMemory>(own, layout.ring(peer)),
+                          at<const Receipt>(other, layout.receipt(self.value)));
+    readers_.emplace_back(at<const RingMemory>(other, layout.ring(self.value)),
+                          at<Receipt>(own, layout.receipt(peer)));
+  }
+}
+
+RemoteAddress Endpoint::name(const void* memory) const {
+  if (memory == nullptr) return {};
+  if (arena_.contains(memory, 0)) {
+    const auto offset = static_cast<const std::byte*>(memory) - ranks_[self_.value].segment;
+    return {RemoteAddress::kSegment, static_cast<uint64_t>(offset)};
+  }
+  return {RemoteAddress::kPrivate, reinterpret_cast<uint64_t>(memory)};
+}
+
+Result<const std::byte*> Endpoint::reach(Rank peer, RemoteAddress address, uint64_t bytes) const {
+  const RankMemory& memory = ranks_[peer.value];
+  if (address.space == RemoteAddress::kSegment) {
+    if (bytes > memory.segment_bytes || address.value > memory.segment_bytes - bytes) {
+      return Error{ErrorCode::kMalformed,
+                   fmt::format("rank {} names {} bytes at offset {} of its segment of {} bytes",
+                               peer.value, bytes, address.value, memory.segment_bytes)};
+    }
+    return memory.segment + address.value;
+  }
+  if (memory.process != 0) return nullptr;
+  return reinterpret_cast<const std::byte*>(address.value);
+}
+
+Status Endpoint::pull(Rank peer, std::byte* to, RemoteAddress address, uint64_t bytes) const {
+  uint64_t done = 0;
+  while (done < bytes) {
+    iovec local{to + done, bytes - done};
+    iovec remote{reinterpret_cast<void*>(address.value + done), bytes - done};
+    const ssize_t moved = process_vm_readv(ranks_[peer.value].process, &local, 1, &remote, 1, 0);
+    if (moved > 0) {
+      done += static_cast<uint64_t>(moved);
+    } else {
+      const bool gone = moved < 0 && errno == ESRCH;
+      return Error{gone ? ErrorCode::kPeerLost : ErrorCode::kIo,
+                   fmt::format("cannot read {} bytes of rank {}'s memory: {}", bytes - done,
+                               peer.value, moved == 0 ? "nothing there" : std::strerror(errno))};
+    }
+  }
+  return {};
+}
+
+void Endpoint::ring_bell(Rank peer) const {
+  Bell* const bell = ranks_[peer.value].bell;
+  bell->rings.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);  // Liveness: no wait.
+}
+
+uint32_t Endpoint::prepare_sleep() const {
+  Bell* const bell = ranks_[self_.value].bell;
+  const uint32_t ticket = bell->rings.load(std::memory_order_acquire);
+  bell->sleeping.fetch_add(1, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return ticket;
+}
+
+void Endpoint::cancel_sleep() const {
+  ranks_[self_.value].bell->sleeping.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Endpoint::sleep(uint32_t ticket, uint64_t max_ns) const {
+  Bell* const bell = ranks_[self_.value].bell;
+  timespec limit{};
+  limit.tv_sec = static_cast<time_t>(max_ns / 1'000'000'000);
+  limit.tv_nsec = static_cast<long>(max_ns % 1'000'000'000);
+  // Liveness: a peer that publishes sees `sleeping` and rings. It looks without a fence, so its
+  // look may run ahead of its own store and miss us once; the limit ends the sleep then.
+  syscall(SYS_futex, &bell->rings, FUTEX_WAIT, ticket, &limit, nullptr, 0);
+  cancel_sleep();
+}
+
+}  // namespace tutti::transport

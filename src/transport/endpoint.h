@@ -1,0 +1,64 @@
+// One rank's end of the host's transport: rings to and from every other rank, reading of their
+// memory, and waking. Loopback (threads) and shm (processes) differ in how the memory was set up,
+// and in nothing else. One thread at a time, but for wake and sleep.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "transport/arena.h"
+#include "transport/memory.h"
+#include "transport/ring.h"
+#include "tutti/result.h"
+
+namespace tutti::transport {
+
+class Endpoint {
+ public:
+  // `ranks` as this process maps them, one a rank.
+  Endpoint(Rank self, std::vector<RankMemory> ranks);
+
+  [[nodiscard]] Rank self() const { return self_; }
+  [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(ranks_.size()); }
+
+  [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
+  [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
+  [[nodiscard]] Arena& arena() { return arena_; }
+
+  // How others find memory of this rank. `exposed` memory lies in the arena; all other memory can
+  // be named too, and is then pulled by whoever may.
+  [[nodiscard]] RemoteAddress name(const void* memory) const;
+  // The memory that a peer named, readable at once; null when it must be pulled. kMalformed when
+  // it does not lie in the peer's segment.
+  [[nodiscard]] Result<const std::byte*> reach(Rank peer, RemoteAddress address,
+                                               uint64_t bytes) const;
+  // Copies memory that a peer named. kPeerLost when the peer's process is gone, kIo when the system
+  // refuses.
+  [[nodiscard]] Status pull(Rank peer, std::byte* to, RemoteAddress address, uint64_t bytes) const;
+
+  // Wakes a peer that sleeps. Call it after what it should see was published.
+  void wake(Rank peer) const {
+    if (ranks_[peer.value].bell->sleeping.load(std::memory_order_relaxed) != 0) ring_bell(peer);
+  }
+
+  // Going to sleep takes two calls, so that nothing is missed in between: what is published after
+  // prepare_sleep wakes; look once more for work, then sleep or cancel.
+  [[nodiscard]] uint32_t prepare_sleep() const;
+  void cancel_sleep() const;
+  // Returns when a bell rang or after `max_ns`.
+  void sleep(uint32_t ticket, uint64_t max_ns) const;
+
+ private:
+  void ring_bell(Rank peer) const;
+
+  Rank self_;
+  std::vector<RankMemory> ranks_;
+  std::vector<RingWriter> writers_;
+  std::vector<RingReader> readers_;
+  Arena arena_;
+};
+
+}  // namespace tutti::transport

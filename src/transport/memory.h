@@ -1,0 +1,47 @@
+// What ranks of one host can see of each other. Every rank has a segment that it alone writes and
+// all others read (rings to each of them, receipts, the words and staging of its operations), and a
+// bell that others ring to wake it. Nothing else is shared, so corrupt words can mislead a reader
+// but never write into its memory; what is read as an offset is checked against the segment.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/ring.h"
+
+namespace tutti::transport {
+
+struct Bell {
+  alignas(64) std::atomic<uint32_t> rings;     // written by whoever wakes
+  alignas(64) std::atomic<uint32_t> sleeping;  // threads; written by the owner
+};
+
+// How a segment for `num_ranks` ranks is cut. The same on all ranks.
+struct SegmentLayout {
+  uint32_t num_ranks;
+
+  [[nodiscard]] size_t receipt(uint32_t peer) const { return peer * sizeof(Receipt); }
+  [[nodiscard]] size_t ring(uint32_t peer) const {
+    return num_ranks * sizeof(Receipt) + peer * sizeof(RingMemory);
+  }
+  [[nodiscard]] size_t arena() const { return ring(num_ranks); }
+};
+
+// A rank's memory as one process has mapped it.
+struct RankMemory {
+  std::byte* segment = nullptr;  // mapped for reading only, unless it is one's own
+  size_t segment_bytes = 0;
+  Bell* bell = nullptr;
+  int process = 0;  // its pid, to pull from memory that is not shared; 0: our own process
+};
+
+// Memory of an operation, as its owner names it to others.
+struct RemoteAddress {
+  enum Space : uint64_t { kNowhere = 0, kSegment = 1, kPrivate = 2 };
+
+  uint64_t space = kNowhere;
+  uint64_t value = 0;  // an offset into the owner's segment, or an address of its process
+};
+
+}  // namespace tutti::transport
