@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tutti/collective.h"  // IWYU pragma: export
+#include "tutti/data_type.h"   // IWYU pragma: export
 #include "tutti/result.h"      // IWYU pragma: export
 #include "tutti/schedule.h"    // IWYU pragma: export
 #include "tutti/simulation.h"  // IWYU pragma: export
