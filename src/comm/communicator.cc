@@ -2,6 +2,7 @@
 
 #include "base/try.h"
 #include "comm/group.h"
+#include "comm/job.h"
 #include "transport/loopback/loopback.h"
 
 namespace tutti {
@@ -14,6 +15,11 @@ std::vector<Rank> all_ranks(uint32_t num_ranks) {
 }
 
 }  // namespace
+
+Result<Communicator> Communicator::from_environment() {
+  TUTTI_ASSIGN(auto world, comm::join_job());
+  return Communicator(std::move(world));
+}
 
 Result<std::vector<Communicator>> Communicator::threads(uint32_t num_ranks) {
   if (num_ranks == 0) return Error{ErrorCode::kInvalidArgument, "a job has at least one rank"};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "comm/watch.h"
 #include "engine/cpu/engine.h"
 #include "engine/cpu/wait.h"
 #include "transport/endpoint.h"
@@ -22,6 +23,7 @@ struct Node {
   std::shared_ptr<void> memory;
   engine::WaitPolicy policy;
   engine::Engine engine;
+  std::unique_ptr<Watch> watch;  // of the other processes; ends before the engine
 };
 
 }  // namespace tutti::comm

@@ -29,9 +29,7 @@ Status Work::wait() {
   // Liveness: the operation ends when its peers come, or at its deadline.
   const bool is_over =
       engine::wait_until(node.engine, *operation_, node.policy, operation_->request.deadline_ns);
-  if (!is_over) {
-    node.engine.fail(operation_, Error{ErrorCode::kDeadline, "its deadline passed"});
-  }
+  if (!is_over) node.engine.give_up(operation_, ErrorCode::kDeadline);
   if (operation_->state.load(std::memory_order_acquire) == OperationState::kFailed) {
     result_ = operation_->error;
   }

@@ -192,6 +192,8 @@ class Binder {
       dep.number = step.out_number;
     }
     for (const RankView& rank : ranks_) {
+      out_.largest_buffer = std::max({out_.largest_buffer, bytes(rank.total(Buffer::kInput)),
+                                      bytes(rank.total(Buffer::kOutput))});
       for (const auto& [key, steps] : rank.outs()) {
         out_.most_messages = std::max(out_.most_messages, size32(steps));
         for (const Step* step : steps) {

@@ -38,8 +38,9 @@ struct BoundProgram {
   // Which of this rank's buffers its peers read from.
   bool input_is_read = false;
   bool output_is_read = false;
-  // Over all ranks, so that all decide alike: the largest message, and the most messages that any
-  // link carries.
+  // Over all ranks, so that all decide alike: the largest buffer, the largest message, and the most
+  // messages that any link carries.
+  uint64_t largest_buffer = 0;
   uint64_t largest_message = 0;
   uint32_t most_messages = 0;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/cpu/ports.h"
+#include "engine/cpu/signature_text.h"
 
 namespace tutti::engine {
 
@@ -24,7 +25,8 @@ class Engine::Turn {
   std::atomic<bool>& busy_;
 };
 
-Engine::Engine(transport::Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+Engine::Engine(transport::Endpoint endpoint)
+    : endpoint_(std::move(endpoint)), lost_(endpoint_.num_ranks()) {}
 Engine::~Engine() = default;
 
 Result<Operation*> Engine::submit(const Request& request) {
@@ -35,6 +37,9 @@ Result<Operation*> Engine::submit(const Request& request) {
 Result<Operation*> Engine::begin(const Request& request) {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
+  }
+  for (const Rank member : request.members) {
+    if (!lost_[member.value].empty()) return lost_error(request, member);
   }
   Operation& op = *new_operation();
   op.request = request;
@@ -57,8 +62,10 @@ bool Engine::progress() {
     Operation& op = *queue_[i];
     const Need need = run(op);
     if (need == Need::kTurn) {
-      ++op.switches;
-      ++counts_.switches;
+      if (op.state.load(std::memory_order_relaxed) == OperationState::kRunning) {
+        ++op.switches;
+        ++counts_.switches;
+      }
       ++i;
       continue;
     }
@@ -94,7 +101,8 @@ Engine::Need Engine::run_lanes(Operation& op) {
   greet(op);
   bool wants_turn = !op.to_greet.empty();
   bool all_done = true;
-  for (bool again = true; again;) {
+  bool again = true;
+  while (again) {
     again = false;
     for (uint32_t lane = 0; lane < program.num_lanes; ++lane) {
       if (op.lanes[lane] == LaneState::kDone) continue;
@@ -105,9 +113,11 @@ Engine::Need Engine::run_lanes(Operation& op) {
                          after.piece != before.piece;
       moved_ |= moved;
       // Another lane may have waited for this one.
-      again |= moved && after.step != before.step && program.num_lanes > 1 && !kPreemptAlways;
+      again |= after.step != before.step && program.num_lanes > 1;
     }
+    if (kPreemptAlways) break;
   }
+  wants_turn |= again;
   for (uint32_t lane = 0; lane < program.num_lanes; ++lane) {
     all_done &= op.lanes[lane] == LaneState::kDone;
     wants_turn |= port.wants_turn(op.lanes[lane], lane);
@@ -164,9 +174,30 @@ void Engine::release(Operation* op) {
   if (op->is_retired) spare_.push_back(op);
 }
 
-void Engine::fail(Operation* op, Error error) {
+void Engine::give_up(Operation* op, ErrorCode code) {
   const Turn turn(busy_);
-  fail_here(*op, std::move(error));
+  if (op->state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  fail_everywhere(*op, {static_cast<uint32_t>(code), endpoint_.self().value, 0, 0, {}});
+}
+
+void Engine::lose(Rank rank, std::string why) {
+  const Turn turn(busy_);
+  if (!lost_[rank.value].empty()) return;
+  lost_[rank.value] = std::move(why);
+  std::vector<Operation*> concerned;
+  operations_.for_each([&](Operation& op) {
+    const auto& members = op.request.members;
+    if (std::find(members.begin(), members.end(), rank) != members.end()) concerned.push_back(&op);
+  });
+  for (Operation* const op : concerned) fail_here(*op, lost_error(op->request, rank));
+}
+
+Error Engine::lost_error(const Request& request, Rank rank) const {
+  Error error = error_of(
+      request, {static_cast<uint32_t>(ErrorCode::kPeerLost), endpoint_.self().value, rank.value, 0, {}},
+      request.signature);
+  error.message += " (" + lost_[rank.value] + ")";
+  return error;
 }
 
 void Engine::fail_here(Operation& op, Error error) {

@@ -12,9 +12,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
+#include "engine/cpu/hello.h"
 #include "engine/cpu/id_table.h"
 #include "engine/cpu/operation.h"
 #include "transport/endpoint.h"
@@ -47,8 +48,10 @@ class Engine {
   bool progress();
   // The caller has seen the state of a finished operation, or does not want to.
   void release(Operation* op);
-  // Ends an operation with an error, here only. Nothing is told to peers.
-  void fail(Operation* op, Error error);
+  // Ends an operation here and on its peers: kDeadline, or kAborted.
+  void give_up(Operation* op, ErrorCode code);
+  // A rank is gone: what needs it fails, now and later. `why` is for people.
+  void lose(Rank rank, std::string why);
 
   [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
   [[nodiscard]] EngineCounts counts() const { return counts_; }
@@ -83,7 +86,7 @@ class Engine {
                const transport::Record& record);
   void deliver_packet(Operation& op, Rank from, const transport::Record& record);
   void deliver_hello(Operation& op, Rank from, const transport::Record& record);
-  void fail_everywhere(Operation& op, Rank other, const transport::Signature& theirs);
+  void fail_everywhere(Operation& op, const Failure& failure);
 
   // What an operation needs next.
   enum class Need : uint8_t {
@@ -100,6 +103,7 @@ class Engine {
   void retire(Operation& op);
   void free_memory(Operation& op);
   void fail_here(Operation& op, Error error);
+  [[nodiscard]] Error lost_error(const Request& request, Rank rank) const;
   void set_aside(Operation& op, Need need);
   Operation* new_operation();
   EarlyRecord* new_early_record();
@@ -117,6 +121,7 @@ class Engine {
   std::vector<EarlyRecord*> spare_records_;
   std::vector<std::unique_ptr<Early>> all_early_;
   std::vector<Early*> spare_early_;
+  std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
   EngineCounts counts_;
 };
 

@@ -15,9 +15,13 @@ namespace {
 
 using ir::Buffer;
 
-// Two messages at most: what a peer may send to an operation that was not issued here is kept.
+constexpr uint64_t kShadowBytes = 32 * 1024;
+
+// Two messages at most: what a peer may send to an operation that was not issued here is kept. And
+// packets work on a copy of the output, which must be cheap.
 bool fits_packets(const BoundProgram& program) {
-  return program.largest_message <= transport::kMaxPayload && program.most_messages <= 2;
+  return program.largest_message <= transport::kMaxPayload && program.most_messages <= 2 &&
+         program.largest_buffer <= kShadowBytes;
 }
 
 size_t index(Buffer buffer) { return static_cast<size_t>(buffer); }

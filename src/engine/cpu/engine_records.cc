@@ -74,14 +74,14 @@ void Engine::take_early(Operation& op) {
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
   if (kind == RecordKind::kFailed) {
-    Mismatch mismatch;
-    std::memcpy(&mismatch, record.payload.data(), sizeof mismatch);
-    fail_here(op, mismatch_error(op.request, Rank{mismatch.rank}, record.header.signature,
-                                 Rank{mismatch.other}, mismatch.other_signature));
+    Failure failure;
+    std::memcpy(&failure, record.payload.data(), sizeof failure);
+    fail_here(op, error_of(op.request, failure, record.header.signature));
     return;
   }
   if (record.header.signature != op.request.signature) {
-    fail_everywhere(op, from, record.header.signature);
+    fail_everywhere(op, {static_cast<uint32_t>(ErrorCode::kInvalidArgument), endpoint_.self().value,
+                         from.value, 0, record.header.signature});
     return;
   }
   if (kind == RecordKind::kPacket && op.carriage == Carriage::kPackets) {
@@ -107,7 +107,9 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
     return;
   }
   const PacketPort port(op, endpoint_);
-  std::memcpy(port.inbox(header.connection, header.message), record.payload.data(), header.bytes);
+  if (header.bytes != 0) {
+    std::memcpy(port.inbox(header.connection, header.message), record.payload.data(), header.bytes);
+  }
   ++op.in_counts[header.connection];
 }
 
@@ -144,22 +146,20 @@ void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
   peer.is_present = true;
 }
 
-// Tells every member, then fails here. A ring that is full means that its reader is behind; it
-// learns of the mismatch from another rank, or from its own comparison.
-void Engine::fail_everywhere(Operation& op, Rank other, const transport::Signature& theirs) {
-  const Rank self = endpoint_.self();
-  const Mismatch mismatch{self.value, other.value, theirs};
+// Tells every member, then fails here. A ring that is full means that its reader is behind: it
+// learns of the failure from another rank, from its own comparison, or at its deadline.
+void Engine::fail_everywhere(Operation& op, const Failure& failure) {
   for (const Rank member : op.request.members) {
-    if (member == self) continue;
+    if (member == endpoint_.self() || !lost_[member.value].empty()) continue;
     transport::RingWriter& ring = endpoint_.to(member);
     Record* const record = ring.reserve();
     if (record == nullptr) continue;
-    record->header = {op.request.id, op.request.signature, 0, 0, sizeof mismatch};
-    std::memcpy(record->payload.data(), &mismatch, sizeof mismatch);
+    record->header = {op.request.id, op.request.signature, 0, 0, sizeof failure};
+    std::memcpy(record->payload.data(), &failure, sizeof failure);
     ring.publish(RecordKind::kFailed);
     endpoint_.wake(member);
   }
-  fail_here(op, mismatch_error(op.request, self, op.request.signature, other, theirs));
+  fail_here(op, error_of(op.request, failure, op.request.signature));
 }
 
 Engine::EarlyRecord* Engine::new_early_record() {

@@ -5,6 +5,7 @@
 
 #include "ir/step.h"
 #include "transport/memory.h"
+#include "transport/record.h"
 
 namespace tutti::engine {
 
@@ -13,10 +14,13 @@ struct Hello {
   transport::RemoteAddress buffers[ir::kNumBuffers];
 };
 
-// What is said of an operation that cannot complete: between these two ranks signatures differ.
-struct Mismatch {
-  uint32_t rank;  // of the endpoint
-  uint32_t other;
+// Why an operation cannot complete, as the rank that found out tells the others. Ranks are those of
+// the endpoint.
+struct Failure {
+  uint32_t code = 0;  // ErrorCode; kInvalidArgument: signatures differ
+  uint32_t rank = 0;  // who found out
+  uint32_t other = 0;
+  uint32_t unused = 0;
   transport::Signature other_signature;
 };
 

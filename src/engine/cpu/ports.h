@@ -82,7 +82,9 @@ class PacketPort {
     record.header = {op_.request.id, op_.request.signature, step.out_number,
                      static_cast<uint16_t>(link.number_there),
                      static_cast<uint16_t>(step.out_bytes)};
-    std::memcpy(record.payload.data(), op_.base[step.out_buffer] + step.out_at, step.out_bytes);
+    if (step.out_bytes != 0) {
+      std::memcpy(record.payload.data(), op_.base[step.out_buffer] + step.out_at, step.out_bytes);
+    }
     ring.publish(transport::RecordKind::kPacket);
     endpoint_.wake(peer);
   }

@@ -33,11 +33,31 @@ std::string to_string(const transport::Signature& s) {
   return text;
 }
 
-Error mismatch_error(const Request& request, Rank a, const transport::Signature& of_a, Rank b,
-                     const transport::Signature& of_b) {
-  return {ErrorCode::kInvalidArgument,
-          fmt::format("ranks disagree: rank {} called {}, rank {} called {}", place_of(request, a),
-                      to_string(of_a), place_of(request, b), to_string(of_b))};
+Error error_of(const Request& request, const Failure& failure,
+               const transport::Signature& of_rank) {
+  const size_t rank = place_of(request, Rank{failure.rank});
+  const std::string what = to_string(of_rank);
+  switch (static_cast<ErrorCode>(failure.code)) {
+    case ErrorCode::kInvalidArgument:
+      return {ErrorCode::kInvalidArgument,
+              fmt::format("ranks disagree: rank {} called {}, rank {} called {}", rank, what,
+                          place_of(request, Rank{failure.other}), to_string(failure.other_signature))};
+    case ErrorCode::kDeadline:
+      return {ErrorCode::kDeadline,
+              fmt::format("rank {} gave up {}: its deadline passed", rank, what)};
+    case ErrorCode::kPeerLost:
+      return {ErrorCode::kPeerLost,
+              fmt::format("rank {} is lost: {} cannot complete", place_of(request, Rank{failure.other}),
+                          what)};
+    case ErrorCode::kMalformed:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kIo:
+    case ErrorCode::kRefused:
+    case ErrorCode::kAborted:
+    case ErrorCode::kOutOfMemory: break;
+  }
+  return {ErrorCode::kAborted, fmt::format("rank {} aborted {}", rank, what)};
 }
 
 Error nonsense_error(const Request& request, Rank from, std::string_view what) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "engine/cpu/hello.h"
 #include "engine/cpu/operation.h"
 #include "transport/record.h"
 #include "tutti/result.h"
@@ -14,9 +15,10 @@ namespace tutti::engine {
 // "all_reduce of 1024 float32, sum"
 [[nodiscard]] std::string to_string(const transport::Signature& signature);
 
-// Ranks are those of the endpoint; the message names them by their place in the communicator.
-[[nodiscard]] Error mismatch_error(const Request& request, Rank a, const transport::Signature& of_a,
-                                   Rank b, const transport::Signature& of_b);
+// What a failure means for whoever hears of it. `of_rank` is the signature of the rank that found
+// out. The message names ranks by their place in the communicator.
+[[nodiscard]] Error error_of(const Request& request, const Failure& failure,
+                             const transport::Signature& of_rank);
 // A peer said what no correct peer says.
 [[nodiscard]] Error nonsense_error(const Request& request, Rank from, std::string_view what);
 

@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/cluster.h"
+
+namespace tutti::test {
+namespace {
+
+using engine::Operation;
+using engine::OperationState;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::vector<Rank> first_ranks(uint32_t num) {
+  std::vector<Rank> out;
+  for (uint32_t r = 0; r < num; ++r) out.emplace_back(r);
+  return out;
+}
+
+void run_all(Cluster& cluster) {
+  for (int turn = 0; turn < 200; ++turn) {
+    for (uint32_t r = 0; r < cluster.num_ranks(); ++r) cluster.engine(r).progress();
+  }
+}
+
+// Rank 2 calls with another count; all others are right. Small calls go by packets, large ones
+// through memory.
+class Mismatch : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Mismatch, IsAnErrorOnEveryRankAndWritesNothing) {
+  Cluster cluster(4);
+  TestCollective right({CollectiveKind::kAllReduce, "ring", GetParam()}, 77, first_ranks(4));
+  TestCollective wrong({CollectiveKind::kAllReduce, "ring", GetParam() + 1}, 77, first_ranks(4));
+  std::vector<Operation*> ops;
+  for (uint32_t r = 0; r < 4; ++r) {
+    ops.push_back(cluster.engine(r).submit((r == 2 ? wrong : right).request(r)).value());
+  }
+  run_all(cluster);
+  for (uint32_t r = 0; r < 4; ++r) {
+    ASSERT_EQ(ops[r]->state.load(), OperationState::kFailed) << "rank " << r;
+    EXPECT_EQ(ops[r]->error.code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(ops[r]->error.message,
+                AllOf(HasSubstr("rank 2 called all_reduce of " + std::to_string(GetParam() + 1)),
+                      HasSubstr("called all_reduce of " + std::to_string(GetParam()) + " ")));
+  }
+  EXPECT_EQ(right.first_write(), "");
+  EXPECT_EQ(wrong.first_write(), "");
+}
+INSTANTIATE_TEST_SUITE_P(Sizes, Mismatch, testing::Values(3, 5000));
+
+TEST(KindMismatch, NamesBoth) {
+  Cluster cluster(2);
+  TestCollective one({CollectiveKind::kAllGather, "ring", 8}, 5, first_ranks(2));
+  TestCollective other({CollectiveKind::kBroadcast, "binomial", 8}, 5, first_ranks(2));
+  Operation* const a = cluster.engine(0).submit(one.request(0)).value();
+  Operation* const b = cluster.engine(1).submit(other.request(1)).value();
+  run_all(cluster);
+  ASSERT_EQ(b->state.load(), OperationState::kFailed);
+  ASSERT_EQ(a->state.load(), OperationState::kFailed);
+  EXPECT_THAT(b->error.message, AllOf(HasSubstr("all_gather of 8 int64"), HasSubstr("broadcast of 8")));
+}
+
+TEST(LostRank, FailsWhatNeedsItNowAndLater) {
+  Cluster cluster(3);
+  TestCollective first({CollectiveKind::kAllReduce, "ring", 5000}, 9, first_ranks(3));
+  TestCollective second({CollectiveKind::kAllReduce, "ring", 10}, 10, first_ranks(3));
+  TestCollective without({CollectiveKind::kAllReduce, "ring", 10}, 11, first_ranks(2));
+  Operation* const op = cluster.engine(0).submit(first.request(0)).value();
+  cluster.engine(0).lose(Rank{2}, "its process 4711 has ended");
+  ASSERT_EQ(op->state.load(), OperationState::kFailed);
+  EXPECT_EQ(op->error.code, ErrorCode::kPeerLost);
+  EXPECT_THAT(op->error.message, AllOf(HasSubstr("rank 2 is lost"), HasSubstr("4711")));
+  const auto later = cluster.engine(0).submit(second.request(0));
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().code, ErrorCode::kPeerLost);
+  EXPECT_TRUE(cluster.engine(0).submit(without.request(0)).ok());
+}
+
+TEST(GivenUp, IsKnownToPeers) {
+  Cluster cluster(2);
+  TestCollective call({CollectiveKind::kAllReduce, "ring", 5000}, 9, first_ranks(2));
+  Operation* const op = cluster.engine(0).submit(call.request(0)).value();
+  cluster.engine(0).give_up(op, ErrorCode::kDeadline);
+  EXPECT_EQ(op->error.code, ErrorCode::kDeadline);
+  Operation* const peer = cluster.engine(1).submit(call.request(1)).value();
+  run_all(cluster);
+  ASSERT_EQ(peer->state.load(), OperationState::kFailed);
+  EXPECT_THAT(peer->error.message, HasSubstr("rank 0 gave up"));
+}
+
+}  // namespace
+}  // namespace tutti::test
