@@ -74,8 +74,8 @@ ReduceKernels integer_reduce_kernels(DataType type, Op op) noexcept {
 }
 
 void copy_streaming(void* dst, const void* src, size_t bytes) noexcept {
-  // A null pointer may come with no bytes, and memcpy forbids it.
-  if (bytes != 0) HWY_DYNAMIC_DISPATCH(stream_copy)(dst, src, bytes);
+  if (bytes < kBlockBytes) return copy(dst, src, bytes);
+  HWY_DYNAMIC_DISPATCH(stream_copy)(dst, src, bytes);
 }
 
 }  // namespace tutti::engine
