@@ -28,9 +28,7 @@ struct Arguments {
   bool no_prefix = false;
 };
 
-constexpr const char* kFooter = R"(Usage: tutti run -n N [OPTIONS] -- PROGRAM [ARGUMENTS]
-
-Examples:
+constexpr const char* kFooter = R"(Examples:
   tutti run -n 4 -- ./train --epochs 3
   tutti run -n 8 --env OMP_NUM_THREADS=1 --bind core -- ./solve
   tutti run -n 2 --timeout 60 -- sh -c 'echo I am $TUTTI_RANK of $TUTTI_NUM_RANKS'
@@ -49,6 +47,14 @@ process groups is ended with them.
 
 Exit codes: that of the first rank to fail (128 + N if signal N killed it), 124 when --timeout is
 over, 126 when the program cannot be run, 127 when there is none, 2 for bad use.)";
+
+// The parser does not know of the program, which it never sees.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* /*verb*/, std::string /*name*/) const override {
+    return "Usage: tutti run -n N [OPTIONS] -- PROGRAM [ARGUMENTS]\n";
+  }
+};
 
 // The mark `--` may be left out as long as no option of ours follows the program.
 Result<std::vector<std::string>> command_from(std::vector<std::string> before_mark,
@@ -120,6 +126,9 @@ void add_run(CLI::App& app, Action& action, const ProgramCommand& program) {
   auto a = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("run", "Start the ranks of a program on this host");
   verb->footer(kFooter);
+  const auto formatter = std::make_shared<Formatter>();
+  formatter->column_width(app.get_formatter()->get_column_width());
+  verb->formatter(formatter);
   verb->prefix_command();
   verb->add_option("-n", a->num_ranks, "How many ranks; more than cores is fine")
       ->required()

@@ -22,7 +22,7 @@ void RunningJob::take_signal(const signalfd_siginfo& info) {
 void RunningJob::pass_on(int signal) {
   const bool may_be_ignored = signal == SIGUSR1 || signal == SIGUSR2;
   // With all ranks gone, what is left is output that nobody reads.
-  if (crew_->is_buried() && !may_be_ignored) {
+  if (crew_->running().empty() && !may_be_ignored) {
     verdict_.end_with(128 + signal);
     return relay_.abandon();
   }

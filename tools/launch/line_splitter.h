@@ -18,7 +18,7 @@ class LineSplitter {
   [[nodiscard]] std::string add(std::string_view bytes);
   // The unfinished line as it is.
   [[nodiscard]] std::string flush();
-  [[nodiscard]] bool holds_something() const { return !held_.empty(); }
+  [[nodiscard]] size_t num_held() const { return held_.size(); }
 
  private:
   size_t max_held_bytes_;

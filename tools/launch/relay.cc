@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace tutti::tools::launch {
 namespace {
 
+// A write of PIPE_BUF bytes or less arrives as one, so a short unfinished line that is followed by
+// nothing is meant to be seen: a prompt. A longer one arrives in pieces, and the next may only be
+// late.
 constexpr std::chrono::milliseconds kQuiet{100};
+constexpr std::chrono::milliseconds kQuietInLongLine{1000};
 constexpr size_t kReadBytes = size_t{64} << 10;  // what a pipe holds
 
 }  // namespace
@@ -53,9 +58,11 @@ void Relay::serve(const PollSet& set, Time now) {
     if (set.is_ready(outlet_entries_[i])) outlets_[i].flush();
   }
   for (Stream& stream : streams_) {
-    if (set.is_ready(stream.entry) || stream.is_last) read_from(stream, now);
-    flush_quiet(stream, now);
-    if (stream.pipe.is_open() && outlets_[stream.outlet].is_closed()) stream.pipe.close();
+    const bool is_ready = set.is_ready(stream.entry);
+    if (is_ready || stream.is_last) read_from(stream, now);
+    // Quiet is what was listened to: while its outlet was full, nobody did.
+    if (!is_ready && stream.entry != PollSet::kNone) flush_quiet(stream, now);
+    if (stream.pipe.is_open() && outlets_[stream.outlet].is_closed()) end(stream);
   }
   for (Outlet& outlet : outlets_) outlet.flush();
 }
@@ -80,8 +87,12 @@ void Relay::end(Stream& stream) {
   stream.pipe.close();
 }
 
+Time Relay::quiet_after(const Stream& stream) {
+  return stream.last_bytes + (stream.lines.num_held() > PIPE_BUF ? kQuietInLongLine : kQuiet);
+}
+
 void Relay::flush_quiet(Stream& stream, Time now) {
-  if (!stream.lines.holds_something() || now < stream.last_bytes + kQuiet) return;
+  if (stream.lines.num_held() == 0 || now < quiet_after(stream)) return;
   if (!outlets_[stream.outlet].has_room()) return;
   outlets_[stream.outlet].add(stream.source, stream.lines.flush());
 }
@@ -110,7 +121,7 @@ std::optional<Time> Relay::deadline() const {
   for (const Stream& stream : streams_) {
     if (!outlets_[stream.outlet].has_room()) continue;  // room comes with a write
     if (stream.is_last && stream.pipe.is_open()) return Time::min();
-    if (stream.lines.holds_something()) next = earlier(next, stream.last_bytes + kQuiet);
+    if (stream.lines.num_held() > 0) next = earlier(next, quiet_after(stream));
   }
   return next;
 }

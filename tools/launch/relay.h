@@ -64,6 +64,7 @@ class Relay {
   }
   bool read_from(Stream& stream, Time now);  // whether it gave bytes
   void end(Stream& stream);
+  [[nodiscard]] static Time quiet_after(const Stream& stream);
   void flush_quiet(Stream& stream, Time now);
 
   uint32_t num_ranks_;
