@@ -23,6 +23,20 @@ LIMIT_S = 100  # against hangs only
 PR_SET_CHILD_SUBREAPER = 36
 FOR_EVER = "sleep 100000"
 
+# Writes 64 MiB, and says when it has found no room for a while: then all there is to fill is full.
+FILL = """
+import os, select
+line, left = b"x" * 1023 + b"\\n", 64 << 20
+os.set_blocking(1, False)
+while left:
+    try:
+        left -= os.write(1, (line * 64)[:left])
+    except BlockingIOError:
+        if not select.select([], [1], [], 0.5)[1]:
+            os.write(2, b"full\\n")
+            os.set_blocking(1, True)
+"""
+
 
 def on_alarm(*_):
     raise TimeoutError(f"not over after {LIMIT_S} s")
@@ -248,20 +262,7 @@ class Output(RunTest):
             self.assertTrue(copy.read() == data)
 
     def test_a_slow_reader_loses_nothing_and_the_launcher_does_not_grow(self):
-        # The rank says when it has found no room for a while: then all there is to fill is full.
-        script = """
-import os, select
-line, left = b"x" * 1023 + b"\\n", 64 << 20
-os.set_blocking(1, False)
-while left:
-    try:
-        left -= os.write(1, (line * 64)[:left])
-    except BlockingIOError:
-        if not select.select([], [1], [], 0.5)[1]:
-            os.write(2, b"full\\n")
-            os.set_blocking(1, True)
-"""
-        launcher = self.start("-n", 1, "--no-prefix", "--", sys.executable, "-c", script, text=False)
+        launcher = self.start("-n", 1, "--no-prefix", "--", sys.executable, "-c", FILL, text=False)
         self.assertEqual(launcher.stderr.readline(), b"full\n")
         with open(f"/proc/{launcher.pid}/status") as status:
             resident_kib = int(re.search(r"VmRSS:\s*(\d+)", status.read())[1])
@@ -396,21 +397,27 @@ class Signals(RunTest):
         self.assertIn("had to be killed: ranks 0-1", self.finish(launcher, 130)[1])
 
     def test_stop_and_continue_reach_every_rank(self):
-        script = """
+        # Told past the launcher, which is stopped itself. SIGCONT takes back a stop that was not yet
+        # seen, so it must wait for both.
+        told, tell = os.pipe()
+        script = f"""
 import os, signal
-signal.signal(signal.SIGTSTP, lambda *_: os.write(1, b"stop\\n"))
-signal.signal(signal.SIGCONT, lambda *_: os.write(1, b"continue\\n"))
+signal.signal(signal.SIGTSTP, lambda *_: os.write({tell}, b"s"))
+signal.signal(signal.SIGCONT, lambda *_: os.write({tell}, b"c"))
 os.write(1, b"ready\\n")
 while True: signal.pause()
 """
-        launcher = self.start("-n", 2, "--", sys.executable, "-c", script, process_group=0)
+        launcher = self.start("-n", 2, "--", sys.executable, "-c", script, process_group=0,
+                              pass_fds=(tell,))
+        os.close(tell)
         self.await_lines(launcher.stdout, "ready", 2)
-        launcher.send_signal(signal.SIGTSTP)
-        _, status = os.waitpid(launcher.pid, os.WUNTRACED)
-        self.assertTrue(os.WIFSTOPPED(status))
-        launcher.send_signal(signal.SIGCONT)
-        lines = [launcher.stdout.readline() for _ in range(4)]
-        self.assertEqual(sorted(lines), [f"[{r}] {s}\n" for r in (0, 1) for s in ("continue", "stop")])
+        with open(told, "rb", buffering=0) as told:
+            launcher.send_signal(signal.SIGTSTP)
+            _, status = os.waitpid(launcher.pid, os.WUNTRACED)
+            self.assertTrue(os.WIFSTOPPED(status))
+            self.assertEqual(told.read(1) + told.read(1), b"ss")
+            launcher.send_signal(signal.SIGCONT)
+            self.assertEqual(told.read(1) + told.read(1), b"cc")
         launcher.send_signal(signal.SIGTERM)
         self.finish(launcher, 128 + signal.SIGTERM)
 
@@ -430,8 +437,8 @@ while True: signal.pause()
         os.close(held)  # tearDown sees that guard and directory go too
 
     def test_ending_while_nobody_reads(self):
-        launcher = self.start("-n", 1, "--", "sh", "-c", "echo ready >&2; exec yes")
-        self.await_lines(launcher.stderr, "ready", 1)
+        launcher = self.start("-n", 1, "--", sys.executable, "-c", FILL)
+        self.await_lines(launcher.stderr, "full", 1)
         launcher.send_signal(signal.SIGTERM)
         # The rank is gone and nobody has read what it wrote: the next signal ends the wait.
         self.await_lines(launcher.stderr, "SIGTERM", 1)
@@ -480,6 +487,13 @@ class Terminal(RunTest):
         self.await_text(terminal, "got hello\r\n")
         launcher.wait()
         self.assertEqual(launcher.returncode, 0)
+
+    def test_a_rank_that_wants_the_terminal_itself_is_named_and_can_be_ended(self):
+        launcher, terminal = self.start_on_terminal("-n", 1, "--", "sh", "-c", "read x < /dev/tty")
+        self.assertIn("rank 0", self.await_text(terminal, "SIGTTIN"))
+        os.write(terminal, b"\x03")
+        launcher.wait()
+        self.assertEqual(launcher.returncode, 130)
 
     def test_ctrl_c_reaches_all_ranks(self):
         launcher, terminal = self.start_on_terminal(

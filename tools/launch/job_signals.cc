@@ -20,9 +20,9 @@ void RunningJob::take_signal(const signalfd_siginfo& info) {
 }
 
 void RunningJob::pass_on(int signal) {
-  const bool may_be_ignored = signal == SIGUSR1 || signal == SIGUSR2;
+  const bool asks_to_end = signal != SIGUSR1 && signal != SIGUSR2;
   // With all ranks gone, what is left is output that nobody reads.
-  if (crew_->running().empty() && !may_be_ignored) {
+  if (crew_->running().empty() && asks_to_end) {
     verdict_.end_with(128 + signal);
     return relay_.abandon();
   }
@@ -36,6 +36,7 @@ void RunningJob::pass_on(int signal) {
   }
   sigaddset(&passed_on_, signal);
   crew_->signal(signal);
+  if (asks_to_end) crew_->signal(SIGCONT);  // a stopped one would not notice
 }
 
 void RunningJob::stop() {
@@ -46,12 +47,17 @@ void RunningJob::stop() {
   crew_->signal(SIGCONT);
 }
 
-// Such a rank waits for ever without a word. That others are told is all that can be done.
+// Such a rank waits for ever without a word; to say so is all that can be done.
 void RunningJob::note_stopped_rank(const signalfd_siginfo& info) {
   const bool by_terminal = info.ssi_status == SIGTTIN || info.ssi_status == SIGTTOU;
   if (info.ssi_code != CLD_STOPPED || !by_terminal) return;
-  relay_.say(fmt::format("pid {} was stopped by {}: ranks cannot use the terminal itself",
-                         info.ssi_pid, signal_name(info.ssi_status)));
+  for (uint32_t rank = 0; rank < crew_->ranks().size(); ++rank) {
+    const pid_t pid = crew_->ranks()[rank].pid();
+    if (pid != static_cast<pid_t>(info.ssi_pid)) continue;
+    relay_.say(
+        fmt::format("rank {} (pid {}) was stopped by {}: ranks cannot use the terminal itself",
+                    rank, pid, signal_name(info.ssi_status)));
+  }
 }
 
 }  // namespace tutti::tools::launch

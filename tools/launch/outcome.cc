@@ -53,15 +53,14 @@ std::optional<std::string> Verdict::add(const Ended& ended, Cause cause) {
   end_with(exit_code_of(ended.outcome));
   failed_.push_back(ended.rank);
   if (cause == Cause::kPassedOnSignal && !is_first) return std::nullopt;
-  if (num_announced_ == kMaxAnnounced) return std::nullopt;
-  ++num_announced_;
+  if (++num_to_announce_ > kMaxAnnounced) return std::nullopt;
   return fmt::format("rank {} (pid {}) {} after {:.1f} s", ended.rank, ended.pid,
                      describe(ended.outcome), ended.seconds);
 }
 
 std::vector<std::string> Verdict::summary() const {
   std::vector<std::string> lines;
-  if (failed_.size() > num_announced_) {
+  if (num_to_announce_ > kMaxAnnounced) {
     lines.push_back(
         fmt::format("{} ranks failed: {}", failed_.size(), describe_ranks(sorted(failed_))));
   }

@@ -54,7 +54,7 @@ class Verdict {
   static constexpr size_t kMaxAnnounced = 8;
 
   std::optional<int> exit_code_;
-  size_t num_announced_ = 0;
+  size_t num_to_announce_ = 0;
   std::vector<uint32_t> failed_;
   std::vector<uint32_t> terminated_;
   std::vector<uint32_t> killed_;

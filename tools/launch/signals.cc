@@ -42,7 +42,10 @@ Result<std::unique_ptr<Signals>> Signals::take_over() {
   return signals;
 }
 
-Signals::~Signals() { restore(); }
+Signals::~Signals() {
+  while (next()) continue;  // what came too late to be dealt with must not end us now
+  restore();
+}
 
 void Signals::restore() const noexcept {
   sigaction(SIGPIPE, &pipe_before_, nullptr);

@@ -64,6 +64,7 @@ TEST(Verdict, ASignalOfTheUsersIsToldOnce) {
   EXPECT_TRUE(verdict.add({0, 1, killed_by(SIGINT), 1}, Cause::kPassedOnSignal));
   EXPECT_FALSE(verdict.add({1, 1, killed_by(SIGINT), 1}, Cause::kPassedOnSignal));
   EXPECT_EQ(verdict.exit_code(), 130);
+  EXPECT_THAT(verdict.summary(), IsEmpty());
 }
 
 TEST(Verdict, ALostReaderIsNoFailureOfTheRank) {
