@@ -59,7 +59,9 @@ void print_bash(const CLI::App& app) {
       "    --topo|show) words='{}' ;;\n"
       "    --to) words='msccl-xml mscclpp-json json' ;;\n"
       "    plan) words='{}' ;;\n"
-      "    -o|--out|--trace|--chrome|verify|sim|convert) words= ;;\n"
+      "    --bind) words='none core' ;;\n"
+      "    --) COMPREPLY=($(compgen -c -- \"$current\")); return ;;\n"
+      "    -o|--out|--trace|--chrome|verify|sim|convert|-n|--env|--grace|--timeout) words= ;;\n"
       "    *)\n"
       "      case \"${{COMP_WORDS[1]:-}}\" in\n",
       algorithm_names(), machine_names(), collective_names());

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "tools/terminal.h"
 #include "tools/verb.h"
@@ -16,8 +17,10 @@ constexpr const char* kFooter = R"(Examples:
   tutti sim r.json --topo dgx-1v --bytes 64M
   tutti plan all_reduce --topo dgx-1v --bytes 64M > best.json    (--algo auto)
   tutti plan broadcast --ranks 8 --algo binomial | tutti convert - --to msccl-xml
+  tutti run -n 4 -- ./my_program
 
-Exit codes: 0 success, 1 a negative answer (refuted), 2 bad use or a malformed file.)";
+Exit codes: 0 success, 1 a negative answer (refuted), 2 bad use or a malformed file; run has its
+program's.)";
 
 // The parser itself would only say that a subcommand is required.
 bool names_unknown_verb(const CLI::App& app, int argc, char** argv) {
@@ -31,8 +34,22 @@ bool names_unknown_verb(const CLI::App& app, int argc, char** argv) {
   return true;
 }
 
+// Cuts the command line at the mark.
+ProgramCommand take_program(int& argc, char** argv) {
+  ProgramCommand program;
+  const bool is_run = argc >= 2 && std::string_view(argv[1]) == "run";
+  for (int i = 2; is_run && i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    program = {true, {argv + i + 1, argv + argc}};
+    argc = i;
+  }
+  return program;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("tutti: plan, prove, time and exchange schedules of collectives", "tutti");
+  const ProgramCommand program = take_program(argc, argv);
+  CLI::App app("tutti: plan, prove, time and exchange schedules of collectives; start ranks",
+               "tutti");
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("tutti ") + version());
   app.require_subcommand(1);
@@ -43,6 +60,7 @@ int run(int argc, char** argv) {
   add_verify(app, action);
   add_sim(app, action);
   add_convert(app, action);
+  add_run(app, action, program);
   add_completion(app, action);
   if (names_unknown_verb(app, argc, argv)) return kBadUse;
   try {

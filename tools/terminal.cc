@@ -13,10 +13,6 @@
 namespace tutti::tools {
 namespace {
 
-bool shows_colours(std::FILE* stream) {
-  return isatty(fileno(stream)) != 0 && std::getenv("NO_COLOR") == nullptr;
-}
-
 const char* code_of(Colour colour) {
   switch (colour) {
     case Colour::kPlain: return "";
@@ -36,6 +32,10 @@ size_t width(std::string_view text) {
 }
 
 }  // namespace
+
+bool shows_colours(std::FILE* stream) {
+  return isatty(fileno(stream)) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
 
 std::string paint(std::FILE* stream, Colour colour, std::string_view text) {
   if (colour == Colour::kPlain || !shows_colours(stream)) return std::string(text);

@@ -14,6 +14,8 @@ namespace tutti::tools {
 
 enum class Colour { kPlain, kGood, kBad, kDim, kBold };
 
+// Whether it is a terminal, and nobody asked for plain text.
+[[nodiscard]] bool shows_colours(std::FILE* stream);
 // The text wrapped in the colour, if `stream` shows colours.
 [[nodiscard]] std::string paint(std::FILE* stream, Colour colour, std::string_view text);
 

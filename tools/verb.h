@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace tutti::tools {
 
@@ -19,11 +21,19 @@ enum ExitCode : int {
 // What the chosen verb does once its arguments are parsed.
 using Action = std::function<int()>;
 
+// What follows the mark `--` on the command line of `run`: another program's words, kept from our
+// parser, which would find meaning in some of them.
+struct ProgramCommand {
+  bool has_mark = false;
+  std::vector<std::string> words;
+};
+
 void add_topo(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_sim(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action, const ProgramCommand& program);
 void add_completion(CLI::App& app, Action& action);
 
 }  // namespace tutti::tools

@@ -48,7 +48,7 @@ class ProgramTest(unittest.TestCase):
 class Help(ProgramTest):
     def test_every_verb_explains_itself(self):
         top = self.succeeds("--help")
-        for verb in ("topo", "plan", "verify", "sim", "convert", "completion"):
+        for verb in ("topo", "plan", "verify", "sim", "convert", "run", "completion"):
             self.assertIn(verb, top)
             self.assertIn("Usage", self.succeeds(verb, "--help"))
 
@@ -74,6 +74,9 @@ class Help(ProgramTest):
         self.assertEqual(complete("tutti", "ver").split(), ["verify"])
         self.assertIn("rabenseifner", complete("tutti", "plan", "all_reduce", "--algo", "ra"))
         self.assertIn("dgx-1v", complete("tutti", "sim", "--topo", "dgx"))
+        self.assertIn("--keep-going", complete("tutti", "run", "-n", "4", "--k"))
+        self.assertEqual(complete("tutti", "run", "--bind", "co").split(), ["core"])
+        self.assertIn("python3", complete("tutti", "run", "-n", "4", "--", "pyth"))
 
 
 class Plan(ProgramTest):

@@ -18,23 +18,16 @@ HWY_BEFORE_NAMESPACE();
 namespace tutti::engine::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-struct Multiply {
-  template <class V>
-  static HWY_INLINE V apply(V v, V by) {
-    return hn::Mul(v, by);
-  }
-};
-
-struct Divide {
-  template <class V>
-  static HWY_INLINE V apply(V v, V by) {
-    return hn::Div(v, by);
+struct Quotient {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> apply(D, hn::Vec<D> a, hn::Vec<D> b) {
+    return hn::Div(a, b);
   }
 };
 
 template <class Format>
 ScaleKernels float_scale_of() {
-  return {scale_by<Format, Multiply>, scale_by<Format, Divide>};
+  return {scale_by<Format, Prod>, scale_by<Format, Quotient>};
 }
 
 template <class Format>

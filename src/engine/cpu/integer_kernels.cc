@@ -3,6 +3,7 @@
 #include "engine/cpu/targets.h"
 //
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming)
 #define HWY_TARGET_INCLUDE "engine/cpu/integer_kernels.cc"
 #include <hwy/foreach_target.h>
 //
@@ -74,8 +75,8 @@ ReduceKernels integer_reduce_kernels(DataType type, Op op) noexcept {
 }
 
 void copy_streaming(void* dst, const void* src, size_t bytes) noexcept {
-  // A null pointer may come with no bytes, and memcpy forbids it.
-  if (bytes != 0) HWY_DYNAMIC_DISPATCH(stream_copy)(dst, src, bytes);
+  if (bytes < kBlockBytes) return copy(dst, src, bytes);
+  HWY_DYNAMIC_DISPATCH(stream_copy)(dst, src, bytes);
 }
 
 }  // namespace tutti::engine

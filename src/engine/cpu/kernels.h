@@ -9,6 +9,9 @@
 
 namespace tutti::engine {
 
+// Less than this is not streamed: the fence, 100 ns, would cost more than the cache does.
+inline constexpr size_t kBlockBytes = 4096;
+
 struct ReduceKernels {
   ReduceFn cached = nullptr;
   ReduceFn streaming = nullptr;

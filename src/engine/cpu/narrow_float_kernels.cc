@@ -2,6 +2,7 @@
 #include "engine/cpu/targets.h"
 //
 #undef HWY_TARGET_INCLUDE
+// NOLINTNEXTLINE(readability-identifier-naming)
 #define HWY_TARGET_INCLUDE "engine/cpu/narrow_float_kernels.cc"
 #include <hwy/foreach_target.h>
 //

@@ -15,7 +15,7 @@ namespace tutti::engine {
 
 // How the destination is written. kStreaming goes past the caches with non-temporal stores and
 // ends with a fence, so that a flag set afterwards is seen after the data: for destinations that
-// this core will not read soon.
+// this core will not read soon. A few KiB are stored as usual all the same.
 enum class Stores : uint8_t { kCached, kStreaming };
 
 // dst[i] = a[i] op b[i].

@@ -70,7 +70,11 @@ ScaleKernels float_kernels_of(DataType type) noexcept {
 }  // namespace
 
 void scale(DataType type, void* dst, const void* src, size_t elems, double factor) noexcept {
-  if (!is_integer(type)) return float_kernels_of(type).multiply(dst, src, elems, factor);
+  if (!is_integer(type)) {
+    // The kernels of bfloat16 count on the lower half of a NaN to be zero.
+    if (std::isnan(factor)) factor = std::numeric_limits<double>::quiet_NaN();
+    return float_kernels_of(type).multiply(dst, src, elems, factor);
+  }
   const uint64_t by = integer_factor(factor);
   switch (size_of(type)) {
     case 1: return scale_integers<uint8_t>(dst, src, elems, by);

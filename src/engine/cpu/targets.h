@@ -5,5 +5,6 @@
 
 // SSSE3 and SSE4: machines that have no more than these are older than 2013.
 // SVE: vectors of a length unknown to the compiler; every machine that has it has NEON.
+// NOLINTNEXTLINE(readability-identifier-naming)
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)

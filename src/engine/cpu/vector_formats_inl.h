@@ -1,12 +1,14 @@
-// How elements of a type lie in memory and in vectors: load() makes lanes that can be calculated
-// with, store() rounds them back. For integers, float and double the lanes are the elements; the
-// narrow floats are floats in vectors. Included once for each instruction set.
+// How elements of a type lie in memory and in vectors. Of a vector's worth of elements, load() and
+// fill() make Values, apply() calculates with them, store() rounds them back. For integers, float
+// and double the values are the elements; the narrow floats are floats in vectors. Included once
+// for each instruction set.
 #include "engine/cpu/targets.h"
 //
 #include <hwy/highway.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tutti/float_types.h"
 
@@ -39,9 +41,26 @@ HWY_INLINE void store_lanes(D d, hn::Vec<D> v, void* to) {
   hn::StoreU(v, d, static_cast<hn::TFromD<D>*>(to));
 }
 
+// For formats whose values are one vector, with a lane for each element.
 template <class T>
-struct Native {
+struct OneVector {
   using Lane = T;
+  using Number = T;
+  template <class D>
+  using Values = hn::Vec<D>;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> fill(D d, T number) {
+    return hn::Set(d, number);
+  }
+  template <class Operator, class D>
+  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    return Operator::apply(d, a, b);
+  }
+};
+
+template <class T>
+struct Native : OneVector<T> {
   static constexpr size_t kElemBytes = sizeof(T);
 
   template <class D>
@@ -57,8 +76,7 @@ struct Native {
 // The vector form of detail::encode() and detail::decode() in float_types.h, with choices for
 // branches. Magnitudes are below 2^31, so that signed lanes, which compare faster, will do.
 template <class Bits, class Format>
-struct Narrow {
-  using Lane = float;
+struct Narrow : OneVector<float> {
   static constexpr size_t kElemBytes = sizeof(Bits);
   static constexpr detail::FloatFormat kFormat = Format::kFormat;
   static constexpr int kShift = 23 - kFormat.mantissa_bits;
@@ -124,8 +142,7 @@ using E4M3 = Narrow<uint8_t, E4M3Format>;
 using E5M2 = Narrow<uint8_t, E5M2Format>;
 
 #if TUTTI_HAVE_FLOAT16
-struct Half16 {
-  using Lane = float;
+struct Half16 : OneVector<float> {
   static constexpr size_t kElemBytes = 2;
 
   template <class D>
@@ -148,30 +165,72 @@ struct Half16Format {
 using Half16 = Narrow<uint16_t, Half16Format>;
 #endif
 
+// Two elements are the halves of a 32-bit word, and either is a float with the other one masked
+// away: no element ever changes its place, and there is nothing to widen and pack.
+//
 // Not Highway's own conversion, which truncates, nor the instruction of AVX-512, which flushes
-// subnormal numbers to zero.
+// subnormal numbers to zero. NaN needs no care: one that was loaded from here, or that arithmetic
+// made, has zeros in its lower half, and rounding adds nothing to the upper.
 struct Brain16 {
-  using Lane = float;
+  using Lane = uint16_t;
+  using Number = float;
   static constexpr size_t kElemBytes = 2;
 
   template <class D>
-  static HWY_INLINE hn::Vec<D> load(D d, const void* from) {
-    const hn::Rebind<uint32_t, D> du;
-    const hn::Rebind<uint16_t, D> bits_d;
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, load_lanes(bits_d, from))));
+  static constexpr bool kIsPairs = hn::MaxLanes(D()) > 1;
+  template <class D>
+  using Words =
+      std::conditional_t<kIsPairs<D>, hn::Repartition<uint32_t, D>, hn::Rebind<uint32_t, D>>;
+  template <class D>
+  using Floats = hn::Rebind<float, Words<D>>;
+  template <class D>
+  struct Values {
+    hn::Vec<Floats<D>> even, odd;  // the same where there is one element alone
+  };
+
+  template <class D>
+  static HWY_INLINE Values<D> load(D d, const void* from) {
+    const Words<D> words_d;
+    const Floats<D> floats_d;
+    const auto bits = load_lanes(d, from);
+    if constexpr (kIsPairs<D>) {
+      const auto words = hn::BitCast(words_d, bits);
+      const auto upper = hn::And(words, hn::Set(words_d, 0xffff0000U));
+      return {hn::BitCast(floats_d, hn::ShiftLeft<16>(words)), hn::BitCast(floats_d, upper)};
+    } else {
+      const auto only = hn::BitCast(floats_d, hn::ShiftLeft<16>(hn::PromoteTo(words_d, bits)));
+      return {only, only};
+    }
   }
   template <class D>
-  static HWY_INLINE void store(D, hn::Vec<D> v, void* to) {
-    const hn::Rebind<int32_t, D> di;
-    const hn::Rebind<uint32_t, D> du;
-    const hn::Rebind<uint16_t, D> bits_d;
-    const auto wide = hn::BitCast(du, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(wide), hn::Set(du, 1));
-    const auto rounded = hn::Add(wide, hn::Add(odd, hn::Set(du, 0x7fff)));
-    const auto nan = hn::Or(wide, hn::Set(du, 0x400000));
-    const auto is_nan = hn::RebindMask(du, hn::IsNaN(v));
-    const auto bits = hn::ShiftRight<16>(hn::IfThenElse(is_nan, nan, rounded));
-    store_lanes(bits_d, hn::DemoteTo(bits_d, hn::BitCast(di, bits)), to);
+  static HWY_INLINE void store(D d, Values<D> v, void* to) {
+    const Words<D> words_d;
+    const auto even = hn::ShiftRight<16>(rounded(words_d, v.even));
+    if constexpr (kIsPairs<D>) {
+      const auto odd = hn::And(rounded(words_d, v.odd), hn::Set(words_d, 0xffff0000U));
+      store_lanes(d, hn::BitCast(d, hn::Or(even, odd)), to);
+    } else {
+      const hn::RebindToSigned<Words<D>> signed_d;
+      store_lanes(d, hn::DemoteTo(d, hn::BitCast(signed_d, even)), to);
+    }
+  }
+  template <class D>
+  static HWY_INLINE Values<D> fill(D, float number) {
+    const auto filled = hn::Set(Floats<D>(), number);
+    return {filled, filled};
+  }
+  template <class Operator, class D>
+  static HWY_INLINE Values<D> apply(D, Values<D> a, Values<D> b) {
+    const Floats<D> d;
+    return {Operator::apply(d, a.even, b.even), Operator::apply(d, a.odd, b.odd)};
+  }
+
+ private:
+  template <class W, class V>
+  static HWY_INLINE hn::Vec<W> rounded(W words_d, V v) {
+    const auto wide = hn::BitCast(words_d, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(wide), hn::Set(words_d, 1));
+    return hn::Add(wide, hn::Add(odd, hn::Set(words_d, 0x7fff)));
   }
 };
 

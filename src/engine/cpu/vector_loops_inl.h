@@ -28,19 +28,21 @@ namespace tutti::engine::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kLineBytes = 64;
-constexpr size_t kBlockBytes = 4096;
 
-template <class D>
-struct FourVectors {
-  hn::Vec<D> v0, v1, v2, v3;
+template <class Format, class D>
+using ValuesOf = typename Format::template Values<D>;
+
+template <class Format, class D>
+struct Four {
+  ValuesOf<Format, D> v0, v1, v2, v3;
 };
 
 template <class Format, class D>
-HWY_INLINE hn::Vec<D> load_at(D d, const void* base, size_t elem) {
+HWY_INLINE ValuesOf<Format, D> load_at(D d, const void* base, size_t elem) {
   return Format::load(d, static_cast<const uint8_t*>(base) + elem * Format::kElemBytes);
 }
 template <class Format, class D>
-HWY_INLINE void store_at(D d, hn::Vec<D> v, void* base, size_t elem) {
+HWY_INLINE void store_at(D d, ValuesOf<Format, D> v, void* base, size_t elem) {
   Format::store(d, v, static_cast<uint8_t*>(base) + elem * Format::kElemBytes);
 }
 
@@ -52,11 +54,11 @@ struct Pair {
   const void* b;
 
   template <class D>
-  HWY_INLINE hn::Vec<D> one(D d, size_t i) const {
-    return Operator::apply(d, load_at<Format>(d, a, i), load_at<Format>(d, b, i));
+  HWY_INLINE ValuesOf<Format, D> one(D d, size_t i) const {
+    return Format::template apply<Operator>(d, load_at<Format>(d, a, i), load_at<Format>(d, b, i));
   }
   template <class D>
-  HWY_INLINE FourVectors<D> four(D d, size_t i) const {
+  HWY_INLINE Four<Format, D> four(D d, size_t i) const {
     const size_t n = hn::Lanes(d);
     return {one(d, i), one(d, i + n), one(d, i + 2 * n), one(d, i + 3 * n)};
   }
@@ -68,42 +70,42 @@ struct Many {
   size_t num_sources;
 
   template <class D>
-  HWY_INLINE hn::Vec<D> one(D d, size_t i) const {
+  HWY_INLINE ValuesOf<Format, D> one(D d, size_t i) const {
     auto sum = load_at<Format>(d, sources[0], i);
     for (size_t s = 1; s < num_sources; ++s) {
-      sum = Operator::apply(d, sum, load_at<Format>(d, sources[s], i));
+      sum = Format::template apply<Operator>(d, sum, load_at<Format>(d, sources[s], i));
     }
     return sum;
   }
   // One source after the other for all four: four sums in flight hide the latency of one.
   template <class D>
-  HWY_INLINE FourVectors<D> four(D d, size_t i) const {
+  HWY_INLINE Four<Format, D> four(D d, size_t i) const {
     const size_t n = hn::Lanes(d);
     auto v0 = load_at<Format>(d, sources[0], i);
     auto v1 = load_at<Format>(d, sources[0], i + n);
     auto v2 = load_at<Format>(d, sources[0], i + 2 * n);
     auto v3 = load_at<Format>(d, sources[0], i + 3 * n);
     for (size_t s = 1; s < num_sources; ++s) {
-      v0 = Operator::apply(d, v0, load_at<Format>(d, sources[s], i));
-      v1 = Operator::apply(d, v1, load_at<Format>(d, sources[s], i + n));
-      v2 = Operator::apply(d, v2, load_at<Format>(d, sources[s], i + 2 * n));
-      v3 = Operator::apply(d, v3, load_at<Format>(d, sources[s], i + 3 * n));
+      v0 = Format::template apply<Operator>(d, v0, load_at<Format>(d, sources[s], i));
+      v1 = Format::template apply<Operator>(d, v1, load_at<Format>(d, sources[s], i + n));
+      v2 = Format::template apply<Operator>(d, v2, load_at<Format>(d, sources[s], i + 2 * n));
+      v3 = Format::template apply<Operator>(d, v3, load_at<Format>(d, sources[s], i + 3 * n));
     }
     return {v0, v1, v2, v3};
   }
 };
 
-template <class Format, class Scaling>
+template <class Format, class Operator>
 struct Scaled {
   const void* src;
-  typename Format::Lane by;
+  typename Format::Number by;
 
   template <class D>
-  HWY_INLINE hn::Vec<D> one(D d, size_t i) const {
-    return Scaling::apply(load_at<Format>(d, src, i), hn::Set(d, by));
+  HWY_INLINE ValuesOf<Format, D> one(D d, size_t i) const {
+    return Format::template apply<Operator>(d, load_at<Format>(d, src, i), Format::fill(d, by));
   }
   template <class D>
-  HWY_INLINE FourVectors<D> four(D d, size_t i) const {
+  HWY_INLINE Four<Format, D> four(D d, size_t i) const {
     const size_t n = hn::Lanes(d);
     return {one(d, i), one(d, i + n), one(d, i + 2 * n), one(d, i + 3 * n)};
   }
@@ -168,6 +170,7 @@ inline void stream_bytes(uint8_t* dst, const uint8_t* src, size_t bytes) {
 template <class Format, class Operator>
 void reduce_streaming(void* dst, const void* a, const void* b, size_t elems) {
   constexpr size_t kBlockElems = kBlockBytes / Format::kElemBytes;
+  if (elems < kBlockElems) return reduce<Format, Operator>(dst, a, b, elems);
   alignas(kLineBytes) uint8_t block[kBlockBytes];
   // The first block is short, so that the others begin on a line of the destination.
   const size_t to_line = -reinterpret_cast<uintptr_t>(dst) % kLineBytes;
@@ -187,10 +190,10 @@ void fold(void* dst, const void* const* sources, size_t num_sources, size_t elem
   store_all<Format>(dst, elems, Many<Format, Operator>{sources, num_sources});
 }
 
-template <class Format, class Scaling>
+template <class Format, class Operator>
 void scale_by(void* dst, const void* src, size_t elems, double by) {
-  store_all<Format>(dst, elems,
-                    Scaled<Format, Scaling>{src, static_cast<typename Format::Lane>(by)});
+  const auto number = static_cast<typename Format::Number>(by);
+  store_all<Format>(dst, elems, Scaled<Format, Operator>{src, number});
 }
 
 template <class Format, class Operator>

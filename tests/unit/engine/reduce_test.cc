@@ -97,34 +97,42 @@ TYPED_TEST(Reduce, StreamsMoreThanOneBlock) {
   });
 }
 
-// One pass over all sources gives what one step after the other gives, but for the rounding
-// between them, which the fold does not do.
+template <class T>
+T expected_fold(Op op, const std::vector<std::vector<T>>& sources, size_t i) {
+  auto sum = static_cast<WideOf<T>>(sources[0][i]);
+  for (size_t s = 1; s < sources.size(); ++s) {
+    sum = combine(op, sum, static_cast<WideOf<T>>(sources[s][i]));
+  }
+  return static_cast<T>(sum);
+}
+
+template <class T>
+void expect_folds(Op op, size_t num_sources, size_t count) {
+  std::vector<std::vector<T>> made;
+  std::vector<std::unique_ptr<Shifted<T>>> placed;
+  std::vector<const void*> sources;
+  for (uint32_t s = 0; s < num_sources; ++s) {
+    made.push_back(elements<T>(count, s + 1));
+    placed.push_back(std::make_unique<Shifted<T>>(made[s], s));
+    sources.push_back(placed[s]->data());
+  }
+  Shifted<T>& dst = *placed[num_sources / 2];
+  fold_function(data_type_of<T>, op)(dst.data(), sources.data(), num_sources, count);
+  for (size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(same(dst[i], expected_fold(op, made, i)))
+        << to_string(op) << " of " << num_sources << " times " << count << " at " << i;
+  }
+  ASSERT_TRUE(dst.nothing_around_is_written());
+}
+
+// In place, too: the destination is one of the sources.
 TYPED_TEST(Reduce, FoldsFromTheLeftAndRoundsOnce) {
   for_each_target([](const char* target) {
     SCOPED_TRACE(target);
     for_each_op(data_type_of<TypeParam>, [](Op op) {
       for (const size_t count : kCounts) {
         for (const size_t num_sources : {1, 2, 3, 8}) {
-          std::vector<std::vector<TypeParam>> made;
-          std::vector<std::unique_ptr<Shifted<TypeParam>>> placed;
-          std::vector<const void*> sources;
-          for (uint32_t s = 0; s < num_sources; ++s) {
-            made.push_back(elements<TypeParam>(count, s + 1));
-            placed.push_back(std::make_unique<Shifted<TypeParam>>(made[s], s));
-            sources.push_back(placed[s]->data());
-          }
-          Shifted<TypeParam>& dst = *placed[num_sources / 2];
-          fold_function(data_type_of<TypeParam>, op)(dst.data(), sources.data(), num_sources,
-                                                     count);
-          for (size_t i = 0; i < count; ++i) {
-            auto sum = static_cast<WideOf<TypeParam>>(made[0][i]);
-            for (size_t s = 1; s < num_sources; ++s) {
-              sum = combine(op, sum, static_cast<WideOf<TypeParam>>(made[s][i]));
-            }
-            ASSERT_TRUE(same(dst[i], static_cast<TypeParam>(sum)))
-                << to_string(op) << " of " << num_sources << " times " << count << " at " << i;
-          }
-          ASSERT_TRUE(dst.nothing_around_is_written());
+          expect_folds<TypeParam>(op, num_sources, count);
         }
       }
     });

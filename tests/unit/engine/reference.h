@@ -126,7 +126,8 @@ class Shifted {
   size_t num_bytes_;
 };
 
-// Runs `test` once for every instruction set that this CPU has and the kernels were built for.
+// Runs `test` once for every instruction set that this CPU has. Those that the kernels were not
+// built for run the fallback, which no CPU would choose.
 template <class Function>
 void for_each_target(Function test) {
   for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {

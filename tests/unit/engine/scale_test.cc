@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -111,6 +112,13 @@ TEST(ScaleOf, HoldsAFactorWithinSixtyFourBits) {
   EXPECT_EQ(scaled_one(std::nan("")), 0u);
 }
 
+TEST(ScaleOf, KeepsNaNWhateverItsPayload) {
+  const BFloat16 one(1.0F);
+  BFloat16 dst;
+  scale(DataType::kBFloat16, &dst, &one, 1, std::bit_cast<double>(UINT64_MAX));
+  EXPECT_TRUE(std::isnan(static_cast<float>(dst)));
+}
+
 TEST(ScaleOf, RefusesToDivideByZero) {
   float number = 1;
   EXPECT_DEATH(divide(DataType::kFloat32, &number, 1, 0), "at least one rank");
@@ -119,7 +127,7 @@ TEST(ScaleOf, RefusesToDivideByZero) {
 TEST(Copy, MovesAnyNumberOfBytesAtAnyAddress) {
   for_each_target([](const char* target) {
     SCOPED_TRACE(target);
-    for (const size_t count : {0, 1, 63, 64, 65, 127, 1000, 4099}) {
+    for (const size_t count : {0, 1, 63, 64, 65, 1000, 4096, 5003}) {
       for (const size_t shift : {0, 1, 32, 63}) {
         const std::vector<uint8_t> made = elements<uint8_t>(count, 1);
         Shifted<uint8_t> src(made, 7);
