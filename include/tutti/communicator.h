@@ -28,9 +28,9 @@
 namespace tutti {
 
 struct CallOptions {
-  Op op = Op::kSum;      // of calls that reduce
-  uint32_t root = 0;     // of calls that have one
-  double factor = 1;     // of kPremulSum: what this rank's elements are multiplied by
+  Op op = Op::kSum;   // of calls that reduce
+  uint32_t root = 0;  // of calls that have one
+  double factor = 1;  // of kPremulSum: what this rank's elements are multiplied by
   std::string_view name = {};
   std::chrono::nanoseconds deadline = std::chrono::minutes(30);
 };

@@ -20,14 +20,18 @@ class Checker {
     TUTTI_TRY(check_sizes());
     TUTTI_TRY(check_buffers());
     CheckedCall checked;
-    checked.key = {call_.kind, static_cast<uint32_t>(size_of(call_.type)), root(), row_,
+    checked.key = {call_.kind,
+                   static_cast<uint32_t>(size_of(call_.type)),
+                   root(),
+                   row_,
                    {call_.counts.begin(), call_.counts.end()}};
-    checked.signature = {call_.counts.empty() ? row_ : digest(),
-                         root(),
-                         static_cast<uint8_t>(call_.kind),
-                         static_cast<uint8_t>(call_.type),
-                         static_cast<uint8_t>(is_reducing(call_.kind) ? call_.options.op : Op::kSum),
-                         static_cast<uint8_t>(call_.counts.empty() ? 0 : 1)};
+    checked.signature = {
+        call_.counts.empty() ? row_ : digest(),
+        root(),
+        static_cast<uint8_t>(call_.kind),
+        static_cast<uint8_t>(call_.type),
+        static_cast<uint8_t>(is_reducing(call_.kind) ? call_.options.op : Op::kSum),
+        static_cast<uint8_t>(call_.counts.empty() ? 0 : 1)};
     return checked;
   }
 
@@ -93,9 +97,10 @@ class Checker {
   Status row_is_parts(uint64_t row, uint64_t part) {
     TUTTI_TRY(row_is(row, row));
     if (part > row || part * num_ranks_ != row) {
-      return refuse(fmt::format("input has {} elements and output {}; the larger must be {} times "
-                                "the smaller, once a rank",
-                                call_.input_elems, call_.output_elems, num_ranks_));
+      return refuse(
+          fmt::format("input has {} elements and output {}; the larger must be {} times "
+                      "the smaller, once a rank",
+                      call_.input_elems, call_.output_elems, num_ranks_));
     }
     return {};
   }
@@ -121,9 +126,10 @@ class Checker {
     const bool has_output = call_.kind != CollectiveKind::kGather || is_root();
     if ((has_input && call_.input_elems != want_input) ||
         (has_output && call_.output_elems != want_output)) {
-      return refuse(fmt::format("by the counts input has {} elements and output {}, but they have "
-                                "{} and {}",
-                                want_input, want_output, call_.input_elems, call_.output_elems));
+      return refuse(
+          fmt::format("by the counts input has {} elements and output {}, but they have "
+                      "{} and {}",
+                      want_input, want_output, call_.input_elems, call_.output_elems));
     }
     return {};
   }

@@ -1,5 +1,6 @@
 // Which algorithm serves a call on ranks of one host, where every rank can read every other's
-// memory: what counts is how often data is touched and how many ranks must run before one can go on.
+// memory: what counts is how often data is touched and how many ranks must run before one can go
+// on.
 #pragma once
 
 #include <cstdint>

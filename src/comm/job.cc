@@ -58,8 +58,8 @@ Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
   }
   engine::Engine* const engine = &node->engine;
   TUTTI_ASSIGN(node->watch, Watch::start(processes, [engine](Watch::Process dead) {
-    engine->lose(dead.rank, fmt::format("its process {} has ended", dead.pid));
-  }));
+                 engine->lose(dead.rank, fmt::format("its process {} has ended", dead.pid));
+               }));
   return node;
 }
 

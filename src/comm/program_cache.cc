@@ -59,8 +59,8 @@ Result<std::unique_ptr<engine::BoundProgram>> ProgramCache::make(const ProgramKe
   TUTTI_ASSIGN(const auto layout,
                ir::Layout::create(collective, schedule.schedule().chunks_per_block));
   if (key.counts.empty()) {
-    return std::make_unique<engine::BoundProgram>(engine::bind(
-        schedule, self_, ir::Sizes::even(layout, key.row_elems), key.elem_bytes));
+    return std::make_unique<engine::BoundProgram>(
+        engine::bind(schedule, self_, ir::Sizes::even(layout, key.row_elems), key.elem_bytes));
   }
   TUTTI_ASSIGN(const auto sizes, ir::Sizes::uneven(layout, key.counts));
   return std::make_unique<engine::BoundProgram>(

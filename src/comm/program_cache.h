@@ -19,7 +19,7 @@ struct ProgramKey {
   CollectiveKind kind = CollectiveKind::kBarrier;
   uint32_t elem_bytes = 1;
   uint32_t root = 0;
-  uint64_t row_elems = 0;       // even calls
+  uint64_t row_elems = 0;        // even calls
   std::vector<uint64_t> counts;  // uneven calls, one a block
 
   friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;

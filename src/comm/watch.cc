@@ -15,7 +15,8 @@ namespace tutti::comm {
 namespace {
 
 Error failed(const char* what) {
-  return {ErrorCode::kIo, fmt::format("watching the other ranks: {}: {}", what, std::strerror(errno))};
+  return {ErrorCode::kIo,
+          fmt::format("watching the other ranks: {}: {}", what, std::strerror(errno))};
 }
 
 }  // namespace

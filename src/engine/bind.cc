@@ -55,7 +55,8 @@ class Binder {
 
   void add_links() {
     for (const auto& [key, steps] : own().ins()) {
-      const uint32_t there = RankView::number_of(ranks_[key.first].outs(), {self_.value, key.second});
+      const uint32_t there =
+          RankView::number_of(ranks_[key.first].outs(), {self_.value, key.second});
       add_link(out_.ins, {peer_index(key.first), there, there, size32(steps)});
     }
     for (const auto& [key, steps] : own().outs()) {

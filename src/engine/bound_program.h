@@ -29,7 +29,7 @@ struct BoundProgram {
   std::vector<Piece> pieces;
   std::vector<Link> ins;
   std::vector<Link> outs;
-  std::vector<Rank> peers;  // whom this rank exchanges messages with, sorted
+  std::vector<Rank> peers;      // whom this rank exchanges messages with, sorted
   std::vector<Extent> extents;  // by peer
 
   uint64_t input_bytes = 0;

@@ -60,7 +60,8 @@ struct ProgramLane {
 struct Link {
   uint32_t peer;          // index into the program's peers
   uint32_t number_there;  // which of the peer's links it is; packets are addressed by it
-  uint32_t word_there;    // its counter among the peer's words: `sent` of an in-link, `taken` of an out
+  uint32_t
+      word_there;  // its counter among the peer's words: `sent` of an in-link, `taken` of an out
   uint32_t num_messages;
 };
 

@@ -38,7 +38,8 @@ void RankView::collect_links() {
       if (ir::receives(step.kind)) ins_[{step.recv_peer.value, lane.channel}].push_back(&step);
       if (step.kind != ir::StepKind::kRecvReduceSend) continue;
       sum_at_[&step] = end;
-      for (uint32_t i = 0; i < step.num_chunks; ++i) end += size(step.src_buffer, step.src_index + i);
+      for (uint32_t i = 0; i < step.num_chunks; ++i)
+        end += size(step.src_buffer, step.src_index + i);
     }
   }
   begin_[static_cast<size_t>(Buffer::kScratch)].push_back(end);

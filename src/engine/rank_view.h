@@ -39,7 +39,7 @@ class RankView {
   // engine gives it room behind the scratch: `position` is then an element, not an index.
   struct Source {
     ir::Buffer buffer;
-    uint64_t elem;               // of its first chunk
+    uint64_t elem;                // of its first chunk
     std::vector<uint64_t> sizes;  // of each chunk position
   };
   [[nodiscard]] Source source(const ir::Step& step) const;

@@ -31,8 +31,8 @@ class Arena {
 
   std::byte* base_;
   size_t bytes_;
-  size_t end_ = 0;   // of what was ever handed out
-  size_t used_ = 0;  // handed out now
+  size_t end_ = 0;                                 // of what was ever handed out
+  size_t used_ = 0;                                // handed out now
   std::array<std::vector<std::byte*>, 64> spare_;  // by the logarithm of the size
 };
 

@@ -50,8 +50,7 @@ TestCollective::TestCollective(const Spec& spec, uint64_t id, std::vector<Rank> 
   const Collective collective{spec.kind, static_cast<uint32_t>(members_.size()), spec.root,
                               spec.kind == CollectiveKind::kSendRecv ? 1 - spec.root : 0};
   const verify::VerifiedSchedule schedule = proved(collective, spec.algorithm);
-  const auto layout =
-      ir::Layout::create(collective, schedule.schedule().chunks_per_block).value();
+  const auto layout = ir::Layout::create(collective, schedule.schedule().chunks_per_block).value();
   const ir::Sizes sizes = ir::Sizes::even(layout, spec.elems);
   const Aliasing aliasing = spec.in_place ? Aliasing::kInPlace : Aliasing::kOutOfPlace;
   for (uint32_t place = 0; place < members_.size(); ++place) {
@@ -98,7 +97,8 @@ std::string TestCollective::first_write() const {
     const auto elems = part.program.output_bytes / sizeof(int64_t);
     if (elems == 0) continue;
     const int64_t* const got = part.memory.at(Buffer::kOutput, 0);
-    const auto* const written = std::find_if(got, got + elems, [](int64_t v) { return v != kUnwritten; });
+    const auto* const written =
+        std::find_if(got, got + elems, [](int64_t v) { return v != kUnwritten; });
     if (written != got + elems) return fmt::format("rank {} element {}", place, written - got);
   }
   return "";

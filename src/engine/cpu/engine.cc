@@ -109,8 +109,8 @@ Engine::Need Engine::run_lanes(Operation& op) {
       const Cursor before = op.cursors[lane];
       op.lanes[lane] = run_lane(at, lane);
       const Cursor& after = op.cursors[lane];
-      const bool moved = after.step != before.step || after.bytes != before.bytes ||
-                         after.piece != before.piece;
+      const bool moved =
+          after.step != before.step || after.bytes != before.bytes || after.piece != before.piece;
       moved_ |= moved;
       // Another lane may have waited for this one.
       again |= after.step != before.step && program.num_lanes > 1;
@@ -194,7 +194,8 @@ void Engine::lose(Rank rank, std::string why) {
 
 Error Engine::lost_error(const Request& request, Rank rank) const {
   Error error = error_of(
-      request, {static_cast<uint32_t>(ErrorCode::kPeerLost), endpoint_.self().value, rank.value, 0, {}},
+      request,
+      {static_cast<uint32_t>(ErrorCode::kPeerLost), endpoint_.self().value, rank.value, 0, {}},
       request.signature);
   error.message += " (" + lost_[rank.value] + ")";
   return error;

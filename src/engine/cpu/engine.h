@@ -29,9 +29,9 @@ inline constexpr uint64_t kStageBytes = 64 * 1024;
 
 struct EngineCounts {
   uint64_t completed = 0;
-  uint64_t switches = 0;         // operations set aside, all together
-  uint64_t most_switches = 0;    // of one operation
-  uint64_t early_records = 0;    // for operations not issued here yet
+  uint64_t switches = 0;       // operations set aside, all together
+  uint64_t most_switches = 0;  // of one operation
+  uint64_t early_records = 0;  // for operations not issued here yet
 };
 
 class Engine {

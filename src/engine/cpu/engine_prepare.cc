@@ -38,15 +38,12 @@ bool needs_all(const BoundProgram& program) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllToAll:
-    case CollectiveKind::kBarrier:
-      return true;
+    case CollectiveKind::kBarrier: return true;
     case CollectiveKind::kReduce:
-    case CollectiveKind::kGather:
-      return program.self.value == program.collective.root;
+    case CollectiveKind::kGather: return program.self.value == program.collective.root;
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kScatter:
-    case CollectiveKind::kSendRecv:
-      return false;
+    case CollectiveKind::kSendRecv: return false;
   }
   return true;
 }
@@ -114,12 +111,14 @@ Status Engine::prepare_memory(Operation& op) {
   op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
   op.staging = stages ? arena.allocate(program.input_bytes) : nullptr;
-  const bool is_short = op.words == nullptr || (program.scratch_bytes != 0 && op.scratch == nullptr);
+  const bool is_short =
+      op.words == nullptr || (program.scratch_bytes != 0 && op.scratch == nullptr);
   if (is_short) {
     free_memory(op);
-    return Error{ErrorCode::kOutOfMemory,
-                 fmt::format("the segment of rank {} is spent: {} bytes are in use by {} operations",
-                             endpoint_.self().value, arena.used(), operations_.size())};
+    return Error{
+        ErrorCode::kOutOfMemory,
+        fmt::format("the segment of rank {} is spent: {} bytes are in use by {} operations",
+                    endpoint_.self().value, arena.used(), operations_.size())};
   }
   // Readers of the words' last operation look at the counters first and at the id after: the id
   // must change before them. Pairs with the acquire of the counters in MemoryPort.
@@ -128,7 +127,8 @@ Status Engine::prepare_memory(Operation& op) {
     op.words->counters[i].store(0, std::memory_order_release);
   }
   op.base[index(Buffer::kScratch)] = op.scratch;
-  if (op.staging != nullptr) std::memcpy(op.staging, op.base[index(Buffer::kInput)], program.input_bytes);
+  if (op.staging != nullptr)
+    std::memcpy(op.staging, op.base[index(Buffer::kInput)], program.input_bytes);
   op.is_lent = program.output_is_read || (program.input_is_read && op.staging == nullptr);
   op.peers.assign(program.peers.size(), {});
   const auto& members = op.request.members;

@@ -101,7 +101,8 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
                        header.message < program.ins[header.connection].num_messages &&
                        header.bytes <= program.largest_message;
   const bool is_theirs =
-      exists && op.request.members[program.peers[program.ins[header.connection].peer].value] == from;
+      exists &&
+      op.request.members[program.peers[program.ins[header.connection].peer].value] == from;
   if (!is_next || !is_theirs) {
     fail_here(op, nonsense_error(op.request, from, "a packet that is not of this collective"));
     return;
@@ -124,8 +125,8 @@ void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
   Hello hello;
   std::memcpy(&hello, record.payload.data(), sizeof hello);
   const Extent& extent = program.extents[i];
-  const auto words = endpoint_.reach(from, hello.words,
-                                     sizeof(Words) + extent.num_words * sizeof(uint32_t));
+  const auto words =
+      endpoint_.reach(from, hello.words, sizeof(Words) + extent.num_words * sizeof(uint32_t));
   const bool in_order = hello.words.space == transport::RemoteAddress::kSegment &&
                         hello.words.value % alignof(Words) == 0;
   if (!words || !in_order) {

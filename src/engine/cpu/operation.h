@@ -72,17 +72,17 @@ struct Operation {
   std::array<std::byte*, ir::kNumBuffers> base{};  // as this rank's steps see them
   std::vector<Cursor> cursors;
   std::vector<LaneState> lanes;
-  std::vector<PeerSide> peers;        // as in the program
-  std::vector<uint32_t> in_counts;    // messages known to have arrived, by in-link
-  std::vector<uint32_t> out_counts;   // messages known to have been taken, by out-link
-  std::vector<Rank> to_greet;         // memory: members that were not told of this operation yet
-  uint32_t signatures_missing = 0;    // of ranks whose data ends up in this rank's output
+  std::vector<PeerSide> peers;       // as in the program
+  std::vector<uint32_t> in_counts;   // messages known to have arrived, by in-link
+  std::vector<uint32_t> out_counts;  // messages known to have been taken, by out-link
+  std::vector<Rank> to_greet;        // memory: members that were not told of this operation yet
+  uint32_t signatures_missing = 0;   // of ranks whose data ends up in this rank's output
 
-  std::vector<std::byte> scaled;  // premul_sum: the input times the factor
-  std::vector<std::byte> inbox;  // packets: what arrived, by in-link and number
-  std::vector<std::byte> shadow;  // packets: the output until all is well
+  std::vector<std::byte> scaled;         // premul_sum: the input times the factor
+  std::vector<std::byte> inbox;          // packets: what arrived, by in-link and number
+  std::vector<std::byte> shadow;         // packets: the output until all is well
   std::vector<std::byte> scratch_store;  // packets
-  Words* words = nullptr;        // memory: in the arena, as are scratch and staging
+  Words* words = nullptr;                // memory: in the arena, as are scratch and staging
   std::byte* scratch = nullptr;
   std::byte* staging = nullptr;  // a copy of a small input, so that the caller need not wait
 

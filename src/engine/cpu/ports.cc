@@ -58,12 +58,10 @@ bool MemoryPort::wants_turn(LaneState state, uint32_t lane) const {
   switch (state) {
     case LaneState::kDone:
     case LaneState::kDependency:  // the other lane wants one, or not
-    case LaneState::kUnchecked:
-      return false;
+    case LaneState::kUnchecked: return false;
     case LaneState::kPreempted:
     case LaneState::kNoRoom:
-    case LaneState::kNotTaken:
-      return true;
+    case LaneState::kNotTaken: return true;
     case LaneState::kNoMessage: {
       const BoundProgram& program = *op_.request.program;
       const ProgramStep& step =

@@ -39,16 +39,16 @@ Error error_of(const Request& request, const Failure& failure,
   const std::string what = to_string(of_rank);
   switch (static_cast<ErrorCode>(failure.code)) {
     case ErrorCode::kInvalidArgument:
-      return {ErrorCode::kInvalidArgument,
-              fmt::format("ranks disagree: rank {} called {}, rank {} called {}", rank, what,
-                          place_of(request, Rank{failure.other}), to_string(failure.other_signature))};
+      return {
+          ErrorCode::kInvalidArgument,
+          fmt::format("ranks disagree: rank {} called {}, rank {} called {}", rank, what,
+                      place_of(request, Rank{failure.other}), to_string(failure.other_signature))};
     case ErrorCode::kDeadline:
       return {ErrorCode::kDeadline,
               fmt::format("rank {} gave up {}: its deadline passed", rank, what)};
     case ErrorCode::kPeerLost:
-      return {ErrorCode::kPeerLost,
-              fmt::format("rank {} is lost: {} cannot complete", place_of(request, Rank{failure.other}),
-                          what)};
+      return {ErrorCode::kPeerLost, fmt::format("rank {} is lost: {} cannot complete",
+                                                place_of(request, Rank{failure.other}), what)};
     case ErrorCode::kMalformed:
     case ErrorCode::kUnsupported:
     case ErrorCode::kNotFound:

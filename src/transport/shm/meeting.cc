@@ -19,7 +19,8 @@ namespace tutti::transport {
 namespace {
 
 Error failed(const char* what) {
-  return {ErrorCode::kIo, fmt::format("meeting the other ranks: {}: {}", what, std::strerror(errno))};
+  return {ErrorCode::kIo,
+          fmt::format("meeting the other ranks: {}: {}", what, std::strerror(errno))};
 }
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -150,7 +151,8 @@ Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns) {
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (got < 0) return failed("recvmsg");
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     int fds[2] = {-1, -1};

@@ -61,8 +61,8 @@ class Meeting {
     }
     for (const Descriptor& guest : guests) {
       for (const auto& one : all_) {
-        TUTTI_TRY(send_introduction(guest.get(), one->introduction, one->segment.get(),
-                                    one->bell.get()));
+        TUTTI_TRY(
+            send_introduction(guest.get(), one->introduction, one->segment.get(), one->bell.get()));
       }
     }
     return {};
@@ -124,10 +124,10 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
     const bool is_self = r == job.rank.value;
     const int process = is_self ? 0 : all[r]->introduction.process;
     if (!is_self) {
-      TUTTI_ASSIGN(auto theirs, SharedMemory::open(std::move(all[r]->segment), bytes,
-                                                   Writers::kMakerOnly));
-      TUTTI_ASSIGN(auto their_bell, SharedMemory::open(std::move(all[r]->bell), sizeof(Bell),
-                                                       Writers::kEverybody));
+      TUTTI_ASSIGN(auto theirs,
+                   SharedMemory::open(std::move(all[r]->segment), bytes, Writers::kMakerOnly));
+      TUTTI_ASSIGN(auto their_bell,
+                   SharedMemory::open(std::move(all[r]->bell), sizeof(Bell), Writers::kEverybody));
       shm->memories_.push_back(std::move(theirs));
       shm->memories_.push_back(std::move(their_bell));
     } else {

@@ -20,8 +20,8 @@ namespace tutti::transport {
 struct ShmJob {
   Rank rank;
   uint32_t num_ranks = 1;
-  std::string directory;  // private to the user; exists
-  std::string id;         // differs from run to run
+  std::string directory;                   // private to the user; exists
+  std::string id;                          // differs from run to run
   size_t segment_bytes = size_t{1} << 32;  // of address space; pages come when used
   uint64_t timeout_ns = 30'000'000'000;
 };

@@ -63,7 +63,8 @@ TEST_P(EveryRankCount, BroadcastsAndReducesFromEveryRoot) {
         ASSERT_TRUE(comm.broadcast(std::span(data), {.root = root}).wait());
         ASSERT_EQ(data, numbers(count, 1000 * root));
         std::vector<int64_t> sum(comm.rank() == root ? count : 0);
-        ASSERT_TRUE(comm.reduce(std::span<const int64_t>(data), std::span(sum), {.root = root}).wait());
+        ASSERT_TRUE(
+            comm.reduce(std::span<const int64_t>(data), std::span(sum), {.root = root}).wait());
         for (uint64_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum[i], n * data[i]);
       }
     }
@@ -120,13 +121,15 @@ TEST_P(EveryRankCount, GathersUnevenCounts) {
     const auto begin = std::accumulate(counts.begin(), counts.begin() + comm.rank(), int64_t{0});
     const auto own = numbers(counts[comm.rank()], begin);
     std::vector<int64_t> all(sum);
-    ASSERT_TRUE(comm.all_gather(std::span(own), std::span(all), std::span<const uint64_t>(counts)).wait());
+    ASSERT_TRUE(
+        comm.all_gather(std::span(own), std::span(all), std::span<const uint64_t>(counts)).wait());
     ASSERT_EQ(all, numbers(sum, 0));
     std::vector<int64_t> part(counts[comm.rank()]);
     ASSERT_TRUE(comm.reduce_scatter(std::span<const int64_t>(all), std::span(part),
                                     std::span<const uint64_t>(counts))
                     .wait());
-    for (uint64_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], int64_t{comm.num_ranks()} * own[i]);
+    for (uint64_t i = 0; i < part.size(); ++i)
+      ASSERT_EQ(part[i], int64_t{comm.num_ranks()} * own[i]);
   });
 }
 
@@ -189,7 +192,8 @@ TEST(Calls, ThatCannotBeAreRefusedBeforeAnythingMoves) {
   on_ranks(2, [](Communicator& comm) {
     std::vector<float> data(10);
     const auto refusal = [](Work work) { return work.wait().error().message; };
-    EXPECT_THAT(refusal(comm.broadcast(std::span(data), {.root = 2})), HasSubstr("root 2 of 2 ranks"));
+    EXPECT_THAT(refusal(comm.broadcast(std::span(data), {.root = 2})),
+                HasSubstr("root 2 of 2 ranks"));
     EXPECT_THAT(refusal(comm.all_reduce(std::span(data), {.op = Op::kBitXor})),
                 HasSubstr("bxor is not defined for float32"));
     EXPECT_THAT(refusal(comm.all_reduce(std::span<const float>(data), std::span(data).first(9))),

@@ -57,7 +57,8 @@ TEST(KindMismatch, NamesBoth) {
   run_all(cluster);
   ASSERT_EQ(b->state.load(), OperationState::kFailed);
   ASSERT_EQ(a->state.load(), OperationState::kFailed);
-  EXPECT_THAT(b->error.message, AllOf(HasSubstr("all_gather of 8 int64"), HasSubstr("broadcast of 8")));
+  EXPECT_THAT(b->error.message,
+              AllOf(HasSubstr("all_gather of 8 int64"), HasSubstr("broadcast of 8")));
 }
 
 TEST(LostRank, FailsWhatNeedsItNowAndLater) {
