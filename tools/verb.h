@@ -8,13 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-namespace tutti::tools {
+#include "tools/exit_code.h"  // IWYU pragma: export
 
-enum ExitCode : int {
-  kYes = 0,     // done, or proved
-  kNo = 1,      // a negative answer: refuted, deadlocks
-  kBadUse = 2,  // wrong arguments, unreadable or malformed files
-};
+namespace tutti::tools {
 
 // What the chosen verb does once its arguments are parsed.
 using Action = std::function<int()>;
