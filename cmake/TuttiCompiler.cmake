@@ -16,7 +16,8 @@ endif()
 # Linked PRIVATE by every library and program of ours, so that a user of tutti gets none of it.
 add_library(tutti_warnings INTERFACE)
 target_compile_options(tutti_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
-                                                -Wnon-virtual-dtor -Wold-style-cast)
+                                                -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+                                                -Wsuggest-override)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees an overlap in std::string's operator+ that is not there (its bug 105651).
   target_compile_options(tutti_warnings INTERFACE -Wno-restrict)
@@ -32,12 +33,4 @@ endif()
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
-  if(TUTTI_SANITIZE MATCHES undefined AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # These two check every access, and double gcc's time to compile. A null pointer ends in
-    # AddressSanitizer's hands anyway; the preset fuzz, built with clang, has both.
-    add_compile_options(-fno-sanitize=null,alignment)
-  endif()
-endif()
-if(TUTTI_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -15,20 +15,47 @@ function(tutti_add_library folder)
   target_include_directories(tutti_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                     ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tutti_${folder} PUBLIC ${ARG_LINKS} PRIVATE tutti_warnings)
+  if(TUTTI_FUZZ)  # the fuzzers see which ways through the library an input takes
+    target_compile_options(tutti_${folder} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  tutti_precompile(tutti_${folder} library)
 endfunction()
 
-# GoogleTest takes longer to read than most tests take to compile, so it is read once: every test
-# program reuses the precompiled headers of this one, which is never run. ccache keeps such
-# files only with this option.
-set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-function(tutti_precompile_test_headers)
-  if(NOT TARGET tutti_test_headers)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")
-    add_executable(tutti_test_headers EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_headers.cc)
-    target_link_libraries(tutti_test_headers PRIVATE GTest::gmock tutti_warnings)
-    target_precompile_headers(tutti_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(tutti_test_headers PRIVATE ${TUTTI_PCH_OPTIONS})
+# Reading the headers of others takes longer than compiling most of our files, so they are read
+# once: tutti_precompile(TARGET SET) lets a target use the precompiled headers of a set. They belong
+# to a target that nobody uses. The lints compile without them, so a file still has to include
+# what it uses. ccache keeps such files only with these options.
+set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+set(TUTTI_PCH_library <fmt/format.h> <algorithm> <array> <map> <memory> <optional> <span> <string>
+                      <string_view> <unordered_map> <utility> <vector>)
+set(TUTTI_PCH_test ${TUTTI_PCH_library} <gmock/gmock.h> <gtest/gtest.h>)
+set(TUTTI_PCH_test_options -O0)  # compiled far more often than they run
+set(TUTTI_PCH_test_links GTest::gmock)
+set(TUTTI_PCH_tools ${TUTTI_PCH_library} <CLI/CLI.hpp> <nlohmann/json.hpp>)
+set(TUTTI_PCH_tools_options ${TUTTI_PCH_test_options})
+set(TUTTI_PCH_tools_links CLI11::CLI11 nlohmann_json::nlohmann_json)
+function(tutti_precompile target set)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()  # built once and not often; and GCC 12 at -O3 takes them for our code, with false alarms
   endif()
+  set(owner tutti_${set}_headers)
+  if(NOT TARGET ${owner})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers.cc CONTENT "int main() {}\n")
+    if(set STREQUAL library)  # compiled with -fPIC; programs with -fPIE
+      add_library(${owner} STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/headers.cc)
+    else()
+      add_executable(${owner} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/headers.cc)
+    endif()
+    target_link_libraries(${owner} PRIVATE fmt::fmt tutti_warnings ${TUTTI_PCH_${set}_links})
+    target_precompile_headers(${owner} PRIVATE ${TUTTI_PCH_${set}})
+    target_compile_options(${owner} PRIVATE ${TUTTI_PCH_OPTIONS} ${TUTTI_PCH_${set}_options})
+    if(TUTTI_FUZZ AND set STREQUAL library)
+      target_compile_options(${owner} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+  target_compile_options(${target} PRIVATE ${TUTTI_PCH_OPTIONS} ${TUTTI_PCH_${set}_options})
 endfunction()
 
 # tutti_add_test(NAME LINKS ... [LABELS ...]): the GoogleTest program of the calling folder's
@@ -46,13 +73,12 @@ function(tutti_add_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} tutti_warnings GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  tutti_precompile_test_headers()
-  target_precompile_headers(${name} REUSE_FROM tutti_test_headers)
-  target_compile_options(${name} PRIVATE ${TUTTI_PCH_OPTIONS})
+  tutti_precompile(${name} test)
   set(labels)
   if(ARG_LABELS)
     set(labels LABELS ${ARG_LABELS})
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${TUTTI_TEST_PREFIX}${name}." DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120 ${labels})
+                       NO_PRETTY_VALUES
+                       PROPERTIES TIMEOUT 120 ENVIRONMENT "${TUTTI_TEST_ENVIRONMENT}" ${labels})
 endfunction()

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tools/verb.h"
+#include "tools/exit_code.h"
 
 namespace tutti::tools {
 namespace {
@@ -104,7 +104,10 @@ void Table::print(std::FILE* stream) const {
       const std::string& cell = rows_[r][c];
       const std::string padding(widths[c] - width(cell), ' ');
       const bool last = c + 1 == rows_[r].size();
-      line += c == 0 ? cell + (last ? "" : padding) : "  " + padding + cell;
+      // The first column is text, the others are numbers.
+      if (c > 0) line.append("  ").append(padding);
+      line += cell;
+      if (c == 0 && !last) line += padding;
     }
     fmt::print(stream, "{}\n", r == 0 ? paint(stream, Colour::kBold, line) : line);
   }

@@ -10,13 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace tutti::tools {
+#include "tools/exit_code.h"  // IWYU pragma: export
 
-enum ExitCode : int {
-  kYes = 0,     // done, or proved
-  kNo = 1,      // a negative answer: refuted, deadlocks
-  kBadUse = 2,  // wrong arguments, unreadable or malformed files
-};
+namespace tutti::tools {
 
 // What the chosen verb does once its arguments are parsed.
 using Action = std::function<int()>;

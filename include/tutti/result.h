@@ -59,7 +59,8 @@ class [[nodiscard]] Result {
 
   T& value() & { return require_ok(), **this; }
   const T& value() const& { return require_ok(), **this; }
-  T&& value() && { return require_ok(), *std::move(*this); }
+  // By value, so that `for (auto& x : make().value())` keeps what it walks over.
+  T value() && { return require_ok(), *std::move(*this); }
 
   [[nodiscard]] Error& error() { return *std::get_if<1>(&state_); }
   [[nodiscard]] const Error& error() const { return *std::get_if<1>(&state_); }

@@ -53,27 +53,36 @@ def includes_of(command, file):
 
 
 class CleanFiles:
-    """Remembers clean files below a folder, for one tool with one set of settings."""
+    """Remembers which files of a tree a tool with certain settings found clean.
 
-    def __init__(self, folder, settings):
-        self._folder = pathlib.Path(folder)
+    The memory is the user's, like ccache's, and speaks of paths below the tree: clones share it.
+    """
+
+    def __init__(self, root, tool, settings):
+        cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        self._root = str(root)
+        self._folder = pathlib.Path(cache) / "tutti/lint" / tool
         self._folder.mkdir(parents=True, exist_ok=True)
         self._settings = settings
 
     def _record(self, file, command):
-        key = json.dumps([self._settings, str(file), command])
+        key = json.dumps([self._settings, str(file), command]).replace(self._root, ".")
         return self._folder / hashlib.sha256(key.encode()).hexdigest()
+
+    def _digest(self, path):
+        return digest(pathlib.Path(self._root) / path)
 
     def __contains__(self, job):
         try:
             known = json.loads(self._record(*job).read_text())
         except (OSError, ValueError):
             return False
-        return all(digest(path) == seen for path, seen in known.items())
+        return all(self._digest(path) == seen for path, seen in known.items())
 
     def add(self, file, command):
-        known = {path: digest(path) for path in includes_of(command, file)}
-        if known:
+        paths = [path.removeprefix(self._root + "/") for path in includes_of(command, file)]
+        if paths:
+            known = {path: self._digest(path) for path in paths}
             self._record(file, command).write_text(json.dumps(known))
 
 

@@ -2,7 +2,7 @@
 """headers.py ROOT BUILD: every header compiles alone, so includes may stand in any order.
 
 BUILD is a build folder with a compile_commands.json; a header is compiled as the sources nearest
-to it are. What was clean is remembered in BUILD/lint.
+to it are. What was clean is remembered.
 """
 
 import pathlib
@@ -33,7 +33,7 @@ def main(root, build):
     commands = compile_db.commands(build, root)
     headers = [path for path, name in tree.files(root, {".h"}) if "/cuda/" not in name]
     jobs = [(header, command_for(header, commands)) for header in headers]
-    clean = compile_db.CleanFiles(pathlib.Path(build) / "lint/headers", pathlib.Path(__file__).read_text())
+    clean = compile_db.CleanFiles(root, "headers", pathlib.Path(__file__).read_text())
     tree.finish("lint.headers", compile_db.look_at_all(jobs, clean, look), len(jobs))
 
 

@@ -2,7 +2,7 @@
 """tidy.py ROOT BUILD CLANG_TIDY: clang-tidy, with the .clang-tidy of ROOT, finds nothing.
 
 Looks at the sources of the library and of the program; headers are seen through them. BUILD has a
-compile_commands.json; what was clean is remembered in BUILD/lint.
+compile_commands.json; what was clean is remembered.
 """
 
 import pathlib
@@ -29,7 +29,7 @@ def main(root, build, clang_tidy):
     checked = (root / "src", root / "tools")
     jobs = [(file, command) for file, command in sorted(compile_db.commands(build, root).items())
             if file.suffix == ".cc" and any(file.is_relative_to(folder) for folder in checked)]
-    clean = compile_db.CleanFiles(pathlib.Path(build) / "lint/tidy", settings)
+    clean = compile_db.CleanFiles(root, "tidy", settings)
     tree.finish("lint.tidy", compile_db.look_at_all(jobs, clean, look), len(jobs))
 
 

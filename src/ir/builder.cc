@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,7 @@ StepRef LaneWriter::next() const {
 }
 
 StepRef LaneWriter::append(Step step, After after) {
+  if (builder_->steps_left_-- == 0) throw std::length_error("a schedule of too many steps");
   RankProgram& program = builder_->schedule_.ranks[rank_.value];
   const StepRef here = next();
   if (!after.refs().empty()) {
@@ -108,7 +110,7 @@ StepRef LaneWriter::append(Step step, After after) {
 }
 
 Builder::Builder(const Collective& collective, BuilderOptions options)
-    : layout_(layout_of(collective, options.chunks_per_block)) {
+    : layout_(layout_of(collective, options.chunks_per_block)), steps_left_(options.max_steps) {
   schedule_.name = std::move(options.name);
   schedule_.collective = collective;
   schedule_.chunks_per_block = options.chunks_per_block;

@@ -8,6 +8,8 @@
 //
 // The builder trusts its caller, who is the planner: a region, peer or dependency that cannot be
 // is a bug of ours and fails a TUTTI_CHECK. Whether the schedule is right is for verify to say.
+// A schedule of more than max_steps throws std::length_error, as a vector would: a number of ranks
+// that a user typed must not eat the machine. plan::make turns it into an Error.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,9 @@
 namespace tutti::ir {
 
 class Builder;
+
+// Of all ranks together: 4 GiB of steps, a ring all_reduce of 8,192 ranks.
+inline constexpr uint64_t kMaxSteps = uint64_t{1} << 27;
 
 // The steps that must be complete before this one runs. A send is complete when its data was taken.
 // Refers to its argument only until the call returns.
@@ -69,6 +74,7 @@ struct BuilderOptions {
   uint32_t chunks_per_block = 1;
   uint32_t slots = 2;
   Placement placement = Placement::kEither;
+  uint64_t max_steps = kMaxSteps;
 };
 
 class Builder {
@@ -92,6 +98,7 @@ class Builder {
 
   Schedule schedule_;
   Layout layout_;
+  uint64_t steps_left_;
 };
 
 }  // namespace tutti::ir

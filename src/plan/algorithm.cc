@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/try.h"
+#include "ir/builder.h"
 #include "ir/layout.h"
 #include "plan/algorithms/catalogue.h"
 
@@ -116,7 +118,14 @@ Result<ir::Schedule> make(const Collective& collective, std::string_view algorit
   TUTTI_ASSIGN(const Algorithm* const found, find_algorithm(collective.kind, algorithm));
   TUTTI_TRY(check_collective(collective));
   TUTTI_TRY(check_options(*found, options));
-  return found->make(collective, options);
+  try {
+    return found->make(collective, options);
+  } catch (const std::length_error&) {
+    return invalid(
+        fmt::format("{} {} over {} ranks has more than {} steps; algorithms made for many "
+                    "ranks, such as double_tree and two_level, or fewer chunks need less",
+                    to_string(collective.kind), algorithm, collective.num_ranks, ir::kMaxSteps));
+  }
 }
 
 }  // namespace tutti::plan

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -57,7 +58,7 @@ class ChromeWriter {
     const uint64_t magnitude =
         negative ? -static_cast<uint64_t>(ticks) : static_cast<uint64_t>(ticks);
     const auto fraction = static_cast<double>(magnitude % per_us) / static_cast<double>(per_us);
-    const auto millionths = static_cast<uint64_t>(fraction * 1e6 + 0.5);
+    const auto millionths = static_cast<uint64_t>(std::llround(fraction * 1e6));
     return fmt::format("{}{}.{:06}", negative ? "-" : "", magnitude / per_us + millionths / 1000000,
                        millionths % 1000000);
   }

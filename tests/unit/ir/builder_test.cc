@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <stdexcept>
+#include <vector>
+
 #include "ir/shape.h"
 #include "tests/unit/ir/schedules.h"
 
@@ -71,6 +75,14 @@ TEST(Builder, ScratchIsNumberedInOrder) {
   EXPECT_EQ(b.add_scratch(Rank{0}, ChunkId{0}), 0u);
   const Schedule schedule = std::move(b).finish();
   EXPECT_EQ(schedule.ranks[1].scratch, (std::vector<ChunkId>{ChunkId{1}, kAnyChunk}));
+}
+
+TEST(Builder, ThrowsAtTheStepBeyondItsBound) {
+  Builder b({CollectiveKind::kAllReduce, 1, 0, 0}, {.name = "t", .max_steps = 2});
+  LaneWriter lane = b.add_lane(Rank{0});
+  lane.copy(input(0), output(0));
+  lane.copy(input(0), output(0));
+  EXPECT_THROW(lane.copy(input(0), output(0)), std::length_error);
 }
 
 TEST(BuilderDeathTest, DiesOfRegionsThatDifferInLength) {
