@@ -85,7 +85,9 @@ TEST_P(EveryRankCount, GathersAndScatters) {
       const uint32_t root = static_cast<uint32_t>(n - 1);
       std::vector<int64_t> gathered(comm.rank() == root ? n * count : 0);
       ASSERT_TRUE(comm.gather(std::span(own), std::span(gathered), {.root = root}).wait());
-      if (comm.rank() == root) ASSERT_EQ(gathered, all);
+      if (comm.rank() == root) {
+        ASSERT_EQ(gathered, all);
+      }
       std::vector<int64_t> back(count);
       ASSERT_TRUE(
           comm.scatter(std::span<const int64_t>(gathered), std::span(back), {.root = root}).wait());
