@@ -1,0 +1,118 @@
+// A rank of a real job of processes, for the tests of this folder: job_program SCENARIO.
+#include <tutti/tutti.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using tutti::Communicator;
+using tutti::Work;
+
+[[noreturn]] void fail(const Communicator& comm, const std::string& what) {
+  std::printf("rank %u: %s\n", comm.rank(), what.c_str());
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+void expect(const Communicator& comm, bool holds, const char* what) {
+  if (!holds) fail(comm, what);
+}
+
+// Every collective, from packets to what is pulled out of other processes, issued in an order of
+// this rank's own.
+void exchange(Communicator& comm, uint64_t seed) {
+  struct Call {
+    std::string name;
+    uint64_t elems;
+    int kind;
+    std::vector<int64_t> in, out;
+  };
+  const uint64_t n = comm.num_ranks();
+  std::vector<Call> calls;
+  for (const uint64_t elems : {1u, 59u, 60u, 1000u, 8193u, 200'000u}) {
+    for (int kind = 0; kind < 4; ++kind) {
+      calls.push_back({std::to_string(kind) + "/" + std::to_string(elems), elems, kind, {}, {}});
+    }
+  }
+  std::mt19937_64 random(seed + comm.rank());
+  std::shuffle(calls.begin(), calls.end(), random);
+  std::vector<Work> works;
+  for (Call& call : calls) {
+    const bool split_in = call.kind == 2 || call.kind == 3;
+    const bool split_out = call.kind == 1 || call.kind == 3;
+    call.in.resize(call.elems * (split_in ? n : 1));
+    call.out.resize(call.elems * (split_out ? n : 1));
+    std::iota(call.in.begin(), call.in.end(), static_cast<int64_t>(1'000'000 * comm.rank()));
+    const std::span<const int64_t> in(call.in);
+    const std::span<int64_t> out(call.out);
+    const tutti::CallOptions options{.name = call.name};
+    if (call.kind == 0) works.push_back(comm.all_reduce(in, out, options));
+    if (call.kind == 1) works.push_back(comm.all_gather(in, out, options));
+    if (call.kind == 2) works.push_back(comm.reduce_scatter(in, out, options));
+    if (call.kind == 3) works.push_back(comm.all_to_all(in, out, options));
+  }
+  for (Work& work : works) work.wait().value();
+  const auto sum_of = [n](uint64_t place) {
+    return static_cast<int64_t>(n * place + 1'000'000 * (n * (n - 1) / 2));
+  };
+  for (const Call& call : calls) {
+    for (uint64_t i = 0; i < call.out.size(); ++i) {
+      const uint64_t from = i / call.elems;
+      const uint64_t own = comm.rank() * call.elems;
+      int64_t want = 0;
+      if (call.kind == 0) want = sum_of(i);
+      if (call.kind == 1) want = static_cast<int64_t>(1'000'000 * from + i % call.elems);
+      if (call.kind == 2) want = sum_of(own + i);
+      if (call.kind == 3) want = static_cast<int64_t>(1'000'000 * from + own + i % call.elems);
+      if (call.out[i] != want) fail(comm, call.name + " is wrong at " + std::to_string(i));
+    }
+  }
+}
+
+// Rank 1 dies while the others wait for it. They learn of it, and of nothing else.
+void lose_a_rank(Communicator& comm) {
+  comm.barrier().wait().value();
+  if (comm.rank() == 1) _exit(0);
+  std::vector<float> data(100'000, 1);
+  const tutti::Status status = comm.all_reduce(std::span(data)).wait();
+  expect(comm, !status.ok(), "completed without rank 1");
+  std::printf("rank %u: %s\n", comm.rank(), status.error().message.c_str());
+  const uint32_t survivors[] = {0, 2};
+  Communicator rest = comm.subset(survivors).value();
+  std::vector<int64_t> one(1000, 1);
+  rest.all_reduce(std::span(one)).wait().value();
+  expect(comm, one[999] == 2, "the survivors' sum is wrong");
+  std::printf("rank %u: the survivors go on\n", comm.rank());
+}
+
+void disagree(Communicator& comm) {
+  std::vector<float> data(comm.rank() == 2 ? 5001 : 5000);
+  const tutti::Status status = comm.all_reduce(std::span(data), {.name = "grad"}).wait();
+  expect(comm, !status.ok(), "completed although the counts differ");
+  std::printf("rank %u: %s\n", comm.rank(), status.error().message.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string scenario = argc > 1 ? argv[1] : "";
+  Communicator comm = Communicator::from_environment().value();
+  if (scenario == "exchange") {
+    for (uint64_t seed = 0; seed < 20; ++seed) exchange(comm, seed);
+    std::printf("rank %u: all right\n", comm.rank());
+  } else if (scenario == "lose_a_rank") {
+    lose_a_rank(comm);
+  } else if (scenario == "disagree") {
+    disagree(comm);
+  } else {
+    fail(comm, "no scenario " + scenario);
+  }
+}
