@@ -15,9 +15,6 @@ function(tutti_add_library folder)
   target_include_directories(tutti_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                     ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tutti_${folder} PUBLIC ${ARG_LINKS} PRIVATE tutti_warnings)
-  if(TUTTI_FUZZ)  # the fuzzers see which ways through the library an input takes
-    target_compile_options(tutti_${folder} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
   tutti_precompile(tutti_${folder} library)
 endfunction()
 
@@ -29,6 +26,9 @@ set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
                       "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 set(TUTTI_PCH_library <fmt/format.h> <algorithm> <array> <map> <memory> <optional> <span> <string>
                       <string_view> <unordered_map> <utility> <vector>)
+if(TUTTI_FUZZ)  # the fuzzers see which ways through the library an input takes
+  set(TUTTI_PCH_library_options -fsanitize=fuzzer-no-link)
+endif()
 set(TUTTI_PCH_test ${TUTTI_PCH_library} <gmock/gmock.h> <gtest/gtest.h>)
 set(TUTTI_PCH_test_options -O0)  # compiled far more often than they run
 set(TUTTI_PCH_test_links GTest::gmock)
@@ -50,9 +50,6 @@ function(tutti_precompile target set)
     target_link_libraries(${owner} PRIVATE fmt::fmt tutti_warnings ${TUTTI_PCH_${set}_links})
     target_precompile_headers(${owner} PRIVATE ${TUTTI_PCH_${set}})
     target_compile_options(${owner} PRIVATE ${TUTTI_PCH_OPTIONS} ${TUTTI_PCH_${set}_options})
-    if(TUTTI_FUZZ AND set STREQUAL library)
-      target_compile_options(${owner} PRIVATE -fsanitize=fuzzer-no-link)
-    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
   target_compile_options(${target} PRIVATE ${TUTTI_PCH_OPTIONS} ${TUTTI_PCH_${set}_options})

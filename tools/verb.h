@@ -30,6 +30,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_sim(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action, const ProgramCommand& program);
+void add_bench(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 }  // namespace tutti::tools
