@@ -38,9 +38,6 @@ Result<Operation*> Engine::begin(const Request& request) {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
-  for (const Rank member : request.members) {
-    if (!lost_[member.value].empty()) return lost_error(request, member);
-  }
   Operation& op = *new_operation();
   op.request = request;
   if (Status status = prepare(op); !status) {
@@ -50,6 +47,9 @@ Result<Operation*> Engine::begin(const Request& request) {
   operations_.insert(request.id, &op);
   take_early(op);
   set_aside(op, run(op));
+  for (const Rank member : request.members) {
+    if (!lost_[member.value].empty()) go_on_without(op, member);
+  }
   return &op;
 }
 
@@ -184,21 +184,40 @@ void Engine::lose(Rank rank, std::string why) {
   const Turn turn(busy_);
   if (!lost_[rank.value].empty()) return;
   lost_[rank.value] = std::move(why);
+  drain();  // what it said before it went still counts
   std::vector<Operation*> concerned;
   operations_.for_each([&](Operation& op) {
     const auto& members = op.request.members;
     if (std::find(members.begin(), members.end(), rank) != members.end()) concerned.push_back(&op);
   });
-  for (Operation* const op : concerned) fail_here(*op, lost_error(op->request, rank));
+  for (Operation* const op : concerned) go_on_without(*op, rank);
 }
 
-Error Engine::lost_error(const Request& request, Rank rank) const {
-  Error error = error_of(
-      request,
-      {static_cast<uint32_t>(ErrorCode::kPeerLost), endpoint_.self().value, rank.value, 0, {}},
-      request.signature);
-  error.message += " (" + lost_[rank.value] + ")";
-  return error;
+// An operation that has all it needs of a lost rank completes; any other fails on all ranks, since
+// some may wait for this one only.
+void Engine::go_on_without(Operation& op, Rank lost) {
+  if (op.is_retired) return;
+  const BoundProgram& program = *op.request.program;
+  const auto is_lost = [&](uint32_t peer) {
+    return op.request.members[program.peers[peer].value] == lost;
+  };
+  for (size_t out = 0; out < program.outs.size(); ++out) {
+    // Nobody will take it, and nobody will read it.
+    if (is_lost(program.outs[out].peer)) op.out_counts[out] = program.outs[out].num_messages;
+  }
+  if (!op.is_queued) set_aside(op, run(op));
+  if (op.is_retired || op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  bool needs_it = op.signatures_missing > 0;
+  const MemoryPort memory(op, endpoint_);
+  for (uint16_t in = 0; in < program.ins.size(); ++in) {
+    const uint32_t last = program.ins[in].num_messages - 1;
+    const bool has_all =
+        op.carriage == Carriage::kPackets ? op.in_counts[in] > last : memory.arrived(in, last);
+    needs_it |= is_lost(program.ins[in].peer) && !has_all;
+  }
+  if (!needs_it) return;
+  fail_everywhere(
+      op, {static_cast<uint32_t>(ErrorCode::kPeerLost), endpoint_.self().value, lost.value, 0, {}});
 }
 
 void Engine::fail_here(Operation& op, Error error) {

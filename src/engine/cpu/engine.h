@@ -50,7 +50,7 @@ class Engine {
   void release(Operation* op);
   // Ends an operation here and on its peers: kDeadline, or kAborted.
   void give_up(Operation* op, ErrorCode code);
-  // A rank is gone: what needs it fails, now and later. `why` is for people.
+  // A rank is gone: what needs it fails, now and later. `why` is for people, and not empty.
   void lose(Rank rank, std::string why);
 
   [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
@@ -103,7 +103,7 @@ class Engine {
   void retire(Operation& op);
   void free_memory(Operation& op);
   void fail_here(Operation& op, Error error);
-  [[nodiscard]] Error lost_error(const Request& request, Rank rank) const;
+  void go_on_without(Operation& op, Rank lost);
   void set_aside(Operation& op, Need need);
   Operation* new_operation();
   EarlyRecord* new_early_record();

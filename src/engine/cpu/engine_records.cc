@@ -160,7 +160,10 @@ void Engine::fail_everywhere(Operation& op, const Failure& failure) {
     ring.publish(RecordKind::kFailed);
     endpoint_.wake(member);
   }
-  fail_here(op, error_of(op.request, failure, op.request.signature));
+  Error error = error_of(op.request, failure, op.request.signature);
+  const bool is_loss = error.code == ErrorCode::kPeerLost;
+  if (is_loss) error.message += fmt::format(" ({})", lost_[failure.other]);
+  fail_here(op, std::move(error));
 }
 
 Engine::EarlyRecord* Engine::new_early_record() {

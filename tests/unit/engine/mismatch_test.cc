@@ -71,10 +71,42 @@ TEST(LostRank, FailsWhatNeedsItNowAndLater) {
   ASSERT_EQ(op->state.load(), OperationState::kFailed);
   EXPECT_EQ(op->error.code, ErrorCode::kPeerLost);
   EXPECT_THAT(op->error.message, AllOf(HasSubstr("rank 2 is lost"), HasSubstr("4711")));
-  const auto later = cluster.engine(0).submit(second.request(0));
-  ASSERT_FALSE(later.ok());
-  EXPECT_EQ(later.error().code, ErrorCode::kPeerLost);
-  EXPECT_TRUE(cluster.engine(0).submit(without.request(0)).ok());
+  Operation* const later = cluster.engine(0).submit(second.request(0)).value();
+  ASSERT_EQ(later->state.load(), OperationState::kFailed);
+  EXPECT_EQ(later->error.code, ErrorCode::kPeerLost);
+  Operation* const one = cluster.engine(0).submit(without.request(0)).value();
+  Operation* const other = cluster.engine(1).submit(without.request(1)).value();
+  run_all(cluster);
+  EXPECT_EQ(one->state.load(), OperationState::kDone);
+  EXPECT_EQ(other->state.load(), OperationState::kDone);
+}
+
+// Rank 2 has sent all that it had to before it went.
+TEST(LostRank, DoesNotFailWhatItHasDoneItsPartOf) {
+  Cluster cluster(3);
+  TestCollective call({CollectiveKind::kGather, "direct", 9}, 9, first_ranks(3));
+  Operation* const two = cluster.engine(2).submit(call.request(2)).value();
+  EXPECT_EQ(two->state.load(), OperationState::kDone);
+  cluster.engine(0).lose(Rank{2}, "its process 4711 has ended");
+  Operation* const root = cluster.engine(0).submit(call.request(0)).value();
+  EXPECT_EQ(root->state.load(), OperationState::kRunning);
+  EXPECT_TRUE(cluster.engine(1).submit(call.request(1)).ok());
+  run_all(cluster);
+  EXPECT_EQ(root->state.load(), OperationState::kDone);
+  EXPECT_EQ(call.difference(), "");
+}
+
+// Rank 1 has heard nothing of the loss yet; it waits for rank 0, which cannot go on.
+TEST(LostRank, IsToldToRanksThatWaitForOthers) {
+  Cluster cluster(3);
+  TestCollective call({CollectiveKind::kAllReduce, "ring", 5000}, 9, first_ranks(3));
+  Operation* const one = cluster.engine(1).submit(call.request(1)).value();
+  Operation* const zero = cluster.engine(0).submit(call.request(0)).value();
+  cluster.engine(0).lose(Rank{2}, "its process 4711 has ended");
+  run_all(cluster);
+  EXPECT_EQ(zero->state.load(), OperationState::kFailed);
+  ASSERT_EQ(one->state.load(), OperationState::kFailed);
+  EXPECT_THAT(one->error.message, HasSubstr("rank 2 is lost"));
 }
 
 TEST(GivenUp, IsKnownToPeers) {
