@@ -26,14 +26,12 @@ class TileMover {
 
   void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes,
             const std::byte* message) const {
-    std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
-    const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
     const ir::StepKind kind = kind_of(step);
-    if (message == nullptr) {
-      kind == ir::StepKind::kReduce ? reduce(dst, dst, src, bytes) : copy(dst, src, bytes);
-    } else {
-      ir::reduces(kind) ? reduce(dst, src, message, bytes) : copy(dst, message, bytes);
-    }
+    std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
+    if (!ir::reads_src(kind)) return copy(dst, message, bytes);
+    const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
+    if (message != nullptr) return reduce(dst, src, message, bytes);
+    kind == ir::StepKind::kReduce ? reduce(dst, dst, src, bytes) : copy(dst, src, bytes);
   }
 
  private:
