@@ -32,13 +32,13 @@ bool MemoryPort::move_tile(const ProgramStep& step, const Piece& piece, uint64_t
                            uint64_t bytes) {
   const TileMover mover(op_);
   if (step.in == kNoLink) {
-    mover.move(step, piece, at, bytes, nullptr);
+    mover.move(step, piece, at, bytes);
     return true;
   }
   const uint32_t index = op_.request.program->ins[step.in].peer;
   const PeerSide& peer = op_.peers[index];
   if (const std::byte* direct = peer.direct[step.peer_buffer]; direct != nullptr) {
-    mover.move(step, piece, at, bytes, direct + piece.peer + at);
+    mover.take(step, piece, at, bytes, direct + piece.peer + at);
     return true;
   }
   transport::RemoteAddress from = peer.buffers[step.peer_buffer];
@@ -50,7 +50,7 @@ bool MemoryPort::move_tile(const ProgramStep& step, const Piece& piece, uint64_t
     op_.state.store(OperationState::kFailed, std::memory_order_release);
     return false;
   }
-  if (reduces) mover.move(step, piece, at, bytes, to);
+  if (reduces) mover.take(step, piece, at, bytes, to);
   return true;
 }
 

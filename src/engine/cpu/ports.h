@@ -24,14 +24,18 @@ class TileMover {
  public:
   explicit TileMover(Operation& op) : op_(op) {}
 
-  void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes,
+  // Of a step that receives.
+  void take(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes,
             const std::byte* message) const {
-    const ir::StepKind kind = kind_of(step);
     std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
-    if (!ir::reads_src(kind)) return copy(dst, message, bytes);
+    if (!ir::reads_src(kind_of(step))) return copy(dst, message, bytes);
+    reduce(dst, op_.base[step.src_buffer] + piece.src + at, message, bytes);
+  }
+  // Of a step between buffers of this rank.
+  void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes) const {
+    std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
     const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
-    if (message != nullptr) return reduce(dst, src, message, bytes);
-    kind == ir::StepKind::kReduce ? reduce(dst, dst, src, bytes) : copy(dst, src, bytes);
+    kind_of(step) == ir::StepKind::kReduce ? reduce(dst, dst, src, bytes) : copy(dst, src, bytes);
   }
 
  private:
@@ -64,9 +68,12 @@ class PacketPort {
     const TileMover mover(op_);
     for (uint32_t i = 0; i < step.num_pieces; ++i) {
       const Piece& piece = op_.request.program->pieces[step.first_piece + i];
-      const std::byte* message = nullptr;
-      if (step.in != kNoLink) message = inbox(step.in, step.in_number) + piece.peer - step.in_at;
-      mover.move(step, piece, 0, piece.bytes, message);
+      if (step.in == kNoLink) {
+        mover.move(step, piece, 0, piece.bytes);
+      } else {
+        const std::byte* const message = inbox(step.in, step.in_number) + piece.peer - step.in_at;
+        mover.take(step, piece, 0, piece.bytes, message);
+      }
     }
     return true;
   }
