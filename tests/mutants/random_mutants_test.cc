@@ -16,7 +16,6 @@
 #include "tests/mutants/explorer.h"
 #include "tests/mutants/mutation.h"
 #include "tests/mutants/small_schedules.h"
-#include "tests/support/sanitized.h"
 #include "verify/prove.h"
 
 namespace tutti::mutants {
@@ -111,7 +110,7 @@ Mutant draw_mutant(const Schedule& original, bool twice, std::mt19937_64& random
 }
 
 TEST(RandomMutants, AreRefusedOrGoRightInEveryRun) {
-  constexpr int kMutantsPerOriginal = test::kSanitized ? 3 : 18;
+  constexpr int kMutantsPerOriginal = 18;
   std::mt19937_64 random(seed());
   int num_proved = 0;
   int num_not_run = 0;
