@@ -107,7 +107,8 @@ void Engine::prepare_packets(Operation& op) {
 Status Engine::prepare_memory(Operation& op) {
   const BoundProgram& program = *op.request.program;
   transport::Arena& arena = endpoint_.arena();
-  const bool stages = program.input_is_read && program.input_bytes <= kStageBytes;
+  const bool reads_input = program.input_is_read && program.input_bytes != 0;
+  const bool stages = reads_input && program.input_bytes <= kStageBytes;
   op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
   op.staging = stages ? arena.allocate(program.input_bytes) : nullptr;
@@ -129,7 +130,7 @@ Status Engine::prepare_memory(Operation& op) {
   op.base[index(Buffer::kScratch)] = op.scratch;
   if (op.staging != nullptr)
     std::memcpy(op.staging, op.base[index(Buffer::kInput)], program.input_bytes);
-  op.is_lent = program.output_is_read || (program.input_is_read && op.staging == nullptr);
+  op.is_lent = program.output_is_read || (reads_input && op.staging == nullptr);
   op.peers.assign(program.peers.size(), {});
   const auto& members = op.request.members;
   const bool all = needs_all(program);
