@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/unit/engine/reference.h"
+#include "tests/unit/kernels/reference.h"
 
 namespace tutti::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/cpu/reduce.h"
-#include "tests/unit/engine/reference.h"
+#include "tests/unit/kernels/reference.h"
 
 namespace tutti::engine {
 namespace {
