@@ -110,6 +110,7 @@ template <class T>
 concept Element = detail::find_data_type<T>().has_value();
 
 template <Element T>
+// NOLINTNEXTLINE(readability-identifier-naming): a trait, written like those of the standard
 inline constexpr DataType data_type_of = *detail::find_data_type<T>();
 
 }  // namespace tutti

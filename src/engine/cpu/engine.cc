@@ -135,8 +135,8 @@ Engine::Need Engine::finish_up(Operation& op) {
   const BoundProgram& program = *op.request.program;
   bool caller_waits = false;
   bool all_taken = true;
-  for (uint16_t out = 0; out < program.outs.size(); ++out) {
-    if (port.taken(out, program.outs[out].num_messages - 1)) continue;
+  for (uint32_t out = 0; out < program.outs.size(); ++out) {
+    if (port.taken(static_cast<uint16_t>(out), program.outs[out].num_messages - 1)) continue;
     all_taken = false;
     caller_waits |= op.is_lent;
   }
@@ -209,10 +209,11 @@ void Engine::go_on_without(Operation& op, Rank lost) {
   if (op.is_retired || op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
   bool needs_it = op.signatures_missing > 0;
   const MemoryPort memory(op, endpoint_);
-  for (uint16_t in = 0; in < program.ins.size(); ++in) {
+  for (uint32_t in = 0; in < program.ins.size(); ++in) {
     const uint32_t last = program.ins[in].num_messages - 1;
-    const bool has_all =
-        op.carriage == Carriage::kPackets ? op.in_counts[in] > last : memory.arrived(in, last);
+    const bool has_all = op.carriage == Carriage::kPackets
+                             ? op.in_counts[in] > last
+                             : memory.arrived(static_cast<uint16_t>(in), last);
     needs_it |= is_lost(program.ins[in].peer) && !has_all;
   }
   if (!needs_it) return;

@@ -25,7 +25,7 @@ namespace tutti::engine {
 
 // Inputs up to this size are copied when they are issued, so that a caller that only sends need not
 // wait for its receivers.
-inline constexpr uint64_t kStageBytes = 64 * 1024;
+inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
 
 struct EngineCounts {
   uint64_t completed = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using ir::Buffer;
 
-constexpr uint64_t kShadowBytes = 32 * 1024;
+constexpr uint64_t kShadowBytes = uint64_t{32} * 1024;
 
 // Two messages at most: what a peer may send to an operation that was not issued here is kept. And
 // packets work on a copy of the output, which must be cheap.

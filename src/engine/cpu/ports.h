@@ -13,7 +13,7 @@ namespace tutti::engine {
 
 // Bytes moved before a lane gives others a turn. Large enough that the turn costs nothing, small
 // enough that a tile and its sources stay in the second-level cache.
-inline constexpr uint64_t kTileBytes = 256 * 1024;
+inline constexpr uint64_t kTileBytes = uint64_t{256} * 1024;
 
 inline ir::StepKind kind_of(const ProgramStep& step) {
   return static_cast<ir::StepKind>(step.kind);

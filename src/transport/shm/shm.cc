@@ -120,25 +120,27 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   TUTTI_ASSIGN(auto all, Meeting(job).hold(segment.fd(), bell.fd()));
   std::shared_ptr<Shm> shm(new Shm(job.rank));
-  for (uint32_t r = 0; r < job.num_ranks; ++r) {
-    const bool is_self = r == job.rank.value;
-    const int process = is_self ? 0 : all[r]->introduction.process;
-    if (!is_self) {
+  const auto add_peers = [&](uint32_t first, uint32_t end) -> Status {
+    for (uint32_t r = first; r < end; ++r) {
       TUTTI_ASSIGN(auto theirs,
                    SharedMemory::open(std::move(all[r]->segment), bytes, Writers::kMakerOnly));
       TUTTI_ASSIGN(auto their_bell,
                    SharedMemory::open(std::move(all[r]->bell), sizeof(Bell), Writers::kEverybody));
-      shm->memories_.push_back(std::move(theirs));
-      shm->memories_.push_back(std::move(their_bell));
-    } else {
-      shm->memories_.push_back(std::move(segment));
-      shm->memories_.push_back(std::move(bell));
+      shm->add(std::move(theirs), std::move(their_bell), all[r]->introduction.process);
     }
-    SharedMemory& memory = shm->memories_[2 * r];
-    auto* const rung = reinterpret_cast<Bell*>(shm->memories_[2 * r + 1].data());
-    shm->ranks_.push_back({memory.data(), bytes, rung, process});
-  }
+    return {};
+  };
+  TUTTI_TRY(add_peers(0, job.rank.value));
+  shm->add(std::move(segment), std::move(bell), 0);
+  TUTTI_TRY(add_peers(job.rank.value + 1, job.num_ranks));
   return shm;
+}
+
+void Shm::add(SharedMemory segment, SharedMemory bell, int process) {
+  ranks_.push_back(
+      {segment.data(), segment.bytes(), reinterpret_cast<Bell*>(bell.data()), process});
+  memories_.push_back(std::move(segment));
+  memories_.push_back(std::move(bell));
 }
 
 }  // namespace tutti::transport

@@ -37,6 +37,8 @@ class Shm {
 
  private:
   explicit Shm(Rank rank) : rank_(rank) {}
+  // In order of ranks.
+  void add(SharedMemory segment, SharedMemory bell, int process);
 
   Rank rank_;
   std::vector<SharedMemory> memories_;
