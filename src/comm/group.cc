@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/try.h"
 #include "engine/cpu/reduce.h"
 
@@ -74,7 +75,7 @@ Work Group::submit(const Call& call) {
     request.finishing = {call.type, call.options.op, call.options.factor};
   }
   request.deadline_ns =
-      engine::now_ns() + static_cast<uint64_t>(std::max<int64_t>(call.options.deadline.count(), 0));
+      base::now_ns() + static_cast<uint64_t>(std::max<int64_t>(call.options.deadline.count(), 0));
   auto operation = node_->engine.submit(request);
   if (!operation) return Work(std::move(operation.error()));
   return {this, *operation};

@@ -42,7 +42,7 @@ struct Request {
   ReduceFn reduce = nullptr;
   uint32_t elem_bytes = 1;
   Finishing finishing;
-  uint64_t deadline_ns = UINT64_MAX;  // of engine::now_ns
+  uint64_t deadline_ns = UINT64_MAX;  // base/clock.h
 };
 
 // Counters that peers read: messages sent on each out-link, then messages taken on each in-link.

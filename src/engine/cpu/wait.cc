@@ -1,12 +1,13 @@
 #include "engine/cpu/wait.h"
 
 #include <sched.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include <algorithm>
+
+#include "base/clock.h"
 
 namespace tutti::engine {
 namespace {
@@ -41,12 +42,6 @@ void sleep_once(Engine& engine, uint64_t max_ns) {
 
 }  // namespace
 
-uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 WaitPolicy WaitPolicy::for_ranks(uint32_t num_ranks) {
   WaitPolicy policy;
   // About 20 us: longer than a peer on another core takes to answer, shorter than a wake-up.
@@ -68,7 +63,7 @@ bool wait_until(Engine& engine, const Operation& op, const WaitPolicy& policy,
       pause_briefly();
       continue;
     }
-    const uint64_t now = now_ns();
+    const uint64_t now = base::now_ns();
     if (idle_turns == policy.spins + 1) idle_since = now;
     if (now >= deadline_ns) return is_over(op);
     if (now - idle_since < policy.yield_ns) {

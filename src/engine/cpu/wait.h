@@ -19,11 +19,8 @@ struct WaitPolicy {
   [[nodiscard]] static WaitPolicy for_ranks(uint32_t num_ranks);
 };
 
-// Monotonic.
-[[nodiscard]] uint64_t now_ns();
-
-// Runs the engine until the operation is over or the clock passes `deadline_ns`. Whether it is
-// over.
+// Runs the engine until the operation is over or the clock passes `deadline_ns` (base/clock.h).
+// Whether it is over.
 [[nodiscard]] bool wait_until(Engine& engine, const Operation& op, const WaitPolicy& policy,
                               uint64_t deadline_ns);
 

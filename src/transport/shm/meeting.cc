@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/try.h"
 
 namespace tutti::transport {
@@ -37,7 +38,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
 Status wait_readable(int socket, uint64_t deadline_ns) {
   // Liveness: ends when the peer connects, sends or goes away, and at the deadline.
   while (true) {
-    const uint64_t now = steady_now_ns();
+    const uint64_t now = base::now_ns();
     if (now >= deadline_ns) return Error{ErrorCode::kDeadline, "the other ranks did not come"};
     const uint64_t left_ms = (deadline_ns - now) / 1'000'000 + 1;
     pollfd waited{socket, POLLIN, 0};
@@ -55,12 +56,6 @@ Result<ucred> credentials_of(int socket) {
 }
 
 }  // namespace
-
-uint64_t steady_now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 Result<Listener> Listener::open(std::string path) {
   TUTTI_ASSIGN(const sockaddr_un address, address_of(path));
@@ -107,7 +102,7 @@ Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
     }
     const bool not_yet = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
     if (!not_yet && errno != EINTR) return failed(path.c_str());
-    if (steady_now_ns() >= deadline_ns) {
+    if (base::now_ns() >= deadline_ns) {
       return Error{ErrorCode::kDeadline, "rank 0 did not come: nobody listens at " + path};
     }
     const timespec nap{0, 500'000};

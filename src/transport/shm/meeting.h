@@ -30,8 +30,7 @@ struct Introduced {
   Descriptor bell;
 };
 
-// Both ends wait at most until the deadline, on the clock of steady_now_ns.
-[[nodiscard]] uint64_t steady_now_ns();
+// Both ends wait at most until the deadline (base/clock.h).
 
 // A socket that accepts connections at the path, which must not exist; removed again at the end.
 class Listener {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "transport/shm/meeting.h"
 
@@ -26,7 +27,7 @@ class Meeting {
   explicit Meeting(const ShmJob& job)
       : job_(job),
         path_(job.directory + "/meet"),
-        deadline_ns_(steady_now_ns() + job.timeout_ns),
+        deadline_ns_(base::now_ns() + job.timeout_ns),
         all_(job.num_ranks) {}
 
   // Everyone's introduction, one's own included.
