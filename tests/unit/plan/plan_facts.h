@@ -14,11 +14,13 @@
 #include "ir/sizes.h"
 #include "plan/algorithm.h"
 #include "tests/support/interpreter.h"
+#include "tests/support/sanitized.h"
 
 namespace tutti::plan {
 
 // The numbers of ranks that every algorithm is tried with.
 inline std::vector<uint32_t> rank_counts() {
+  if (test::kSanitized) return {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17};
   std::vector<uint32_t> counts;
   for (uint32_t p = 1; p <= 33; ++p) counts.push_back(p);
   counts.push_back(64);
@@ -26,7 +28,10 @@ inline std::vector<uint32_t> rank_counts() {
 }
 
 // Those that are also run on real numbers here; tests/property runs all of them.
-inline std::vector<uint32_t> few_rank_counts() { return {1, 2, 3, 4, 5, 6, 7, 8, 13, 33}; }
+inline std::vector<uint32_t> few_rank_counts() {
+  if (test::kSanitized) return {1, 2, 3, 5, 8, 13};
+  return {1, 2, 3, 4, 5, 6, 7, 8, 13, 33};
+}
 
 // The first, the second, one in the middle and the last.
 inline std::vector<uint32_t> some_roots(uint32_t p) {
