@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """tidy.py ROOT BUILD CLANG_TIDY: clang-tidy, with the .clang-tidy of ROOT, finds nothing.
 
-Looks at the sources of the library and of what the program is made of; headers are seen through
-them. The verbs themselves, tools/*.cc, are little but descriptions of options, and the parser that
-they include takes twenty seconds a file: they are left to the compiler. BUILD has a
+Looks at the sources of tree.is_tidied; headers are seen through them. BUILD has a
 compile_commands.json; what was clean is remembered.
 """
 
@@ -28,10 +26,8 @@ def main(root, build, clang_tidy):
         # Complaints go to stdout; stderr counts the warnings of system headers, unless all failed.
         return [ran.stdout or ran.stderr] if ran.returncode != 0 else []
 
-    checked = (root / "src", root / "tools")
     jobs = [(file, command) for file, command in sorted(compile_db.commands(build, root).items())
-            if file.suffix == ".cc" and any(file.is_relative_to(folder) for folder in checked)
-            and file.parent != root / "tools"]
+            if tree.is_tidied(root, file)]
     clean = compile_db.CleanFiles(root, "tidy", settings)
     tree.finish("lint.tidy", compile_db.look_at_all(jobs, clean, look), len(jobs))
 

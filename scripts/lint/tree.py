@@ -27,6 +27,16 @@ def files(root, suffixes=None):
             yield path, name
 
 
+def is_tidied(root, source):
+    """Whether lint.tidy compiles the source: those of the library and what the program is made of.
+
+    The verbs themselves, tools/*.cc, are little but descriptions of options, and the parser that
+    they include takes twenty seconds a file.
+    """
+    below = any(source.is_relative_to(root / folder) for folder in ("src", "tools"))
+    return source.suffix == ".cc" and below and source.parent != root / "tools"
+
+
 def text_of(path):
     """The file's text, or None where it is not text."""
     try:

@@ -5,8 +5,14 @@ namespace {
 
 // Beyond this a one-shot all_reduce, where everyone reads everything, costs more than the second
 // exchange of a two-shot.
-constexpr uint64_t kOneShotBytes = 2048;
+constexpr uint64_t kOneShotBytes = 4096;
+constexpr uint64_t kPairOneShotBytes = 1024;
+// Beyond this many a rank that serves all others in turn is slower than a tree.
 constexpr uint32_t kFewRanks = 16;
+
+bool is_for_one_shot(const Collective& collective, uint64_t bytes) {
+  return bytes <= (collective.num_ranks == 2 ? kPairOneShotBytes : kOneShotBytes);
+}
 
 }  // namespace
 
@@ -14,16 +20,16 @@ std::string_view choose_algorithm(const Collective& collective, uint64_t bytes) 
   const bool few = collective.num_ranks <= kFewRanks;
   switch (collective.kind) {
     case CollectiveKind::kAllReduce:
-      if (bytes > kOneShotBytes) return "two_shot";
+      if (!is_for_one_shot(collective, bytes)) return few ? "pull" : "two_shot";
       return few ? "one_shot" : "recursive_doubling";
-    case CollectiveKind::kReduce: return few ? "binomial" : "reduce_scatter_gather";
-    case CollectiveKind::kBroadcast: return "binomial";
+    case CollectiveKind::kReduce: return few ? "pull" : "reduce_scatter_gather";
+    case CollectiveKind::kBroadcast: return few ? "direct" : "binomial";
     case CollectiveKind::kAllGather: return "direct";
-    case CollectiveKind::kReduceScatter: return "direct";
-    case CollectiveKind::kAllToAll: return "pairwise";
+    case CollectiveKind::kReduceScatter: return few ? "pull" : "direct";
+    case CollectiveKind::kAllToAll: return few ? "direct" : "pairwise";
     case CollectiveKind::kGather: return "direct";
     case CollectiveKind::kScatter: return "direct";
-    case CollectiveKind::kBarrier: return "dissemination";
+    case CollectiveKind::kBarrier: return few ? "direct" : "dissemination";
     case CollectiveKind::kSendRecv: return "direct";
   }
   return "";

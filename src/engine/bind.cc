@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "engine/bound_program.h"
+#include "engine/exports.h"
 #include "engine/rank_view.h"
 
 namespace tutti::engine {
@@ -9,6 +10,7 @@ namespace {
 
 using ir::Buffer;
 using ir::Step;
+using ir::StepRef;
 
 class Binder {
  public:
@@ -28,10 +30,13 @@ class Binder {
     out_.input_bytes = bytes(own().total(Buffer::kInput));
     out_.output_bytes = bytes(own().total(Buffer::kOutput));
     out_.scratch_bytes = bytes(own().total(Buffer::kScratch));
+    Exports exports(own());
+    exports_ = &exports;
     find_peers();
     out_.extents.resize(out_.peers.size());
     add_links();
     for (const ir::Lane& lane : own().program().lanes) add_lane(lane);
+    out_.exports = std::move(exports).take();
     measure_messages();
     return std::move(out_);
   }
@@ -85,12 +90,14 @@ class Binder {
     bound.kind = static_cast<uint8_t>(step.kind);
     bound.src_buffer = static_cast<uint8_t>(step.src_buffer);
     bound.dst_buffer = static_cast<uint8_t>(step.dst_buffer);
-    bound.in = bound.out = kNoLink;
+    bound.in = bound.out = bound.exported = kNoLink;
     const Step* sender = nullptr;
     if (ir::receives(step.kind)) {
       const LinkKey key{step.recv_peer.value, channel};
       bound.in = static_cast<uint16_t>(RankView::number_of(own().ins(), key));
       bound.in_number = next_in_[key]++;
+      // min and max look at the order where zeros meet. It must not depend on who calculates.
+      bound.message_first = step.recv_peer < self_ ? 1 : 0;
       sender = ranks_[key.first].outs().at({self_.value, channel})[bound.in_number];
     }
     if (ir::sends(step.kind)) {
@@ -120,6 +127,9 @@ class Binder {
       bound.out_buffer = static_cast<uint8_t>(message.buffer);
       bound.out_at = bytes(message.elem);
       for (const uint64_t size : message.sizes) bound.out_bytes += bytes(size);
+      const StepRef here{size32(out_.lanes) - 1, size32(out_.steps) - out_.lanes.back().first_step};
+      bound.exported = exports_->number_of(
+          here, {bound.out_at, bound.out_bytes, static_cast<uint32_t>(bound.out_buffer), 0});
       if (keeps_sum) sum_elem = message.elem;
     }
     if (keeps_sum) bound.dst_buffer = static_cast<uint8_t>(Buffer::kScratch);
@@ -179,8 +189,8 @@ class Binder {
   void add_deps(const Step& step, ProgramStep& bound) {
     bound.first_dep = size32(out_.deps);
     bound.num_deps = step.num_deps;
-    for (const ir::StepRef ref : own().program().deps_of(step)) {
-      out_.deps.push_back({ref.lane, ref.step, 0, kNoLink, 0});
+    for (const StepRef ref : own().program().deps_of(step)) {
+      out_.deps.push_back({ref.lane, ref.step, 0, kNoLink, kNoLink});
     }
   }
 
@@ -191,6 +201,7 @@ class Binder {
       const ProgramStep& step = out_.steps[out_.lanes[dep.lane].first_step + dep.step];
       dep.out = step.out;
       dep.number = step.out_number;
+      dep.exported = step.exported;
     }
     for (const RankView& rank : ranks_) {
       out_.largest_buffer = std::max({out_.largest_buffer, bytes(rank.total(Buffer::kInput)),
@@ -212,6 +223,7 @@ class Binder {
   Rank self_;
   std::vector<RankView> ranks_;
   BoundProgram out_;
+  Exports* exports_ = nullptr;  // while it binds
   std::map<LinkKey, uint32_t> next_in_;
   std::map<LinkKey, uint32_t> next_out_;
 };

@@ -27,6 +27,7 @@ struct BoundProgram {
   std::vector<ProgramStep> steps;
   std::vector<ProgramDep> deps;
   std::vector<Piece> pieces;
+  std::vector<Export> exports;
   std::vector<Link> ins;
   std::vector<Link> outs;
   std::vector<Rank> peers;      // whom this rank exchanges messages with, sorted

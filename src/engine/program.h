@@ -13,6 +13,15 @@ namespace tutti::engine {
 
 inline constexpr uint16_t kNoLink = 0xffff;
 
+// Consecutive bytes of the input or the output that are sent, once or to several peers. Where peers
+// cannot read the caller's memory, it is copied to where they can, once.
+struct Export {
+  uint64_t at;
+  uint64_t bytes;
+  uint32_t buffer;
+  uint32_t unused;
+};
+
 // Consecutive bytes that a step moves: offsets into the buffers that the step names. `peer` is
 // where the message lies in the sender's buffer.
 struct Piece {
@@ -26,11 +35,12 @@ struct ProgramStep {
   uint8_t kind;  // ir::StepKind
   uint8_t src_buffer;
   uint8_t dst_buffer;
-  uint8_t peer_buffer;  // of the sender: where the message lies that this step takes
-  uint8_t out_buffer;   // where the message lies that this step sends
-  uint8_t unused[3];
-  uint16_t in;   // link that the message comes on; kNoLink: does not receive
-  uint16_t out;  // link that a message leaves on
+  uint8_t peer_buffer;    // of the sender: where the message lies that this step takes
+  uint8_t out_buffer;     // where the message lies that this step sends
+  uint8_t message_first;  // reduces: the message is the left operand
+  uint16_t exported;      // which export the message sent is; kNoLink: none, it lies in scratch
+  uint16_t in;            // link that the message comes on; kNoLink: does not receive
+  uint16_t out;           // link that a message leaves on
   uint32_t in_number;
   uint32_t out_number;
   uint32_t first_piece;
@@ -46,9 +56,9 @@ struct ProgramStep {
 struct ProgramDep {
   uint32_t lane;
   uint32_t step;
-  uint32_t number;  // of its message
-  uint16_t out;     // kNoLink: does not send
-  uint16_t unused;
+  uint32_t number;    // of its message
+  uint16_t out;       // kNoLink: does not send
+  uint16_t exported;  // which export its message is
 };
 
 struct ProgramLane {

@@ -5,7 +5,7 @@
 //
 // A Port knows one running operation:
 //   bool arrived(in, number)     the message was sent and can be read now
-//   bool taken(out, number)      the message was taken by the peer
+//   bool released(dep)           what the step sent (if it did) may be overwritten
 //   bool has_room(step)          the step can send (or does not)
 //   bool may_write(step)         the output may be written: all signatures are known to agree
 //   bool move(step, cursor)      moves bytes from the cursor on; true when the step has moved all
@@ -59,7 +59,7 @@ TUTTI_BOTH LaneState dependency_of(const Lane<Port>& at, const ProgramStep& step
   for (uint32_t i = 0; i < step.num_deps; ++i) {
     const ProgramDep& dep = at.program->deps[step.first_dep + i];
     if (at.cursors[dep.lane].step <= dep.step) return LaneState::kDependency;
-    if (dep.out != kNoLink && !at.port->taken(dep.out, dep.number)) return LaneState::kNotTaken;
+    if (dep.out != kNoLink && !at.port->released(dep)) return LaneState::kNotTaken;
   }
   return LaneState::kDone;
 }

@@ -1,5 +1,6 @@
-// Memory of one rank that its peers can read: words and staging of operations. Only the owner
-// allocates and frees. Blocks are powers of two, kept by size; what was never used costs address
+// Memory of one rank that its peers can read: words, scratch and mirrors of operations. Only the
+// owner allocates and frees. Blocks are powers of two, each at a multiple of its size, and kept by
+// size; free neighbours are joined when there is no other way. What was never used costs address
 // space and no pages.
 #pragma once
 
@@ -20,6 +21,8 @@ class Arena {
   void free(std::byte* block, size_t bytes);
 
   [[nodiscard]] size_t used() const { return used_; }
+  // The most that was ever handed out at once, gaps between included: what can be resident.
+  [[nodiscard]] size_t touched() const { return end_; }
   [[nodiscard]] bool contains(const void* pointer, size_t bytes) const {
     const auto* first = static_cast<const std::byte*>(pointer);
     return first >= base_ && bytes <= bytes_ &&
@@ -27,13 +30,24 @@ class Arena {
   }
 
  private:
-  static constexpr size_t kSmallest = 64;
+  using Level = size_t;  // the logarithm of a block's size
+
+  [[nodiscard]] static Level level_of(size_t bytes);
+  // The offset of a block of the level, cut from a free one of at most the highest; or kNone.
+  size_t take(Level level, Level highest);
+  size_t take_fresh(Level level);
+  void join();
+
+  static constexpr size_t kNone = SIZE_MAX;
+  static constexpr Level kSmallest = 6;
+  static constexpr Level kNumLevels = 64;
+  static constexpr Level kLevelsToCut = 3;
 
   std::byte* base_;
   size_t bytes_;
-  size_t end_ = 0;                                 // of what was ever handed out
-  size_t used_ = 0;                                // handed out now
-  std::array<std::vector<std::byte*>, 64> spare_;  // by the logarithm of the size
+  size_t end_ = 0;                                    // of what was ever handed out
+  size_t used_ = 0;                                   // handed out now
+  std::array<std::vector<size_t>, kNumLevels> free_;  // offsets, by level
 };
 
 }  // namespace tutti::transport

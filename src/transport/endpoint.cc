@@ -34,6 +34,7 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
   const RankMemory& own = ranks_[self.value];
   for (uint32_t peer = 0; peer < num_ranks(); ++peer) {
     const RankMemory& other = ranks_[peer];
+    is_one_process_ &= other.process == 0;
     writers_.emplace_back(at<RingMemory>(own, layout.ring(peer)),
                           at<const Receipt>(other, layout.receipt(self.value)));
     readers_.emplace_back(at<const RingMemory>(other, layout.ring(self.value)),

@@ -24,6 +24,9 @@ class Endpoint {
   [[nodiscard]] Rank self() const { return self_; }
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(ranks_.size()); }
 
+  // Whether all ranks are threads of this process, which can read each other's memory as it is.
+  [[nodiscard]] bool is_one_process() const { return is_one_process_; }
+
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
   [[nodiscard]] Arena& arena() { return arena_; }
@@ -59,6 +62,7 @@ class Endpoint {
   std::vector<RingWriter> writers_;
   std::vector<RingReader> readers_;
   Arena arena_;
+  bool is_one_process_ = true;
 };
 
 }  // namespace tutti::transport

@@ -45,9 +45,10 @@ class RingWriter {
   // receiver does not run its engine: records are taken whether anyone wants them or not.
   [[nodiscard]] Record* reserve() {
     if (position_ - taken_ == kRingSlots) {
-      taken_ = receipt_->taken.load(std::memory_order_acquire);
+      const uint64_t taken = receipt_->taken.load(std::memory_order_acquire);
       // A receipt beyond what was sent is nonsense; treat the ring as full.
-      if (position_ - taken_ >= kRingSlots) return nullptr;
+      if (position_ - taken >= kRingSlots) return nullptr;
+      taken_ = taken;
     }
     return &slot().record;
   }

@@ -26,6 +26,8 @@ namespace tutti::engine {
 // Inputs up to this size are copied when they are issued, so that a caller that only sends need not
 // wait for its receivers.
 inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
+// Of shared memory that a rank's operations take together, so far as they have a choice.
+inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
 
 struct EngineCounts {
   uint64_t completed = 0;
@@ -74,6 +76,7 @@ class Engine {
   Result<Operation*> begin(const Request& request);
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
+  void prepare_mirrors(Operation& op);
   void prepare_packets(Operation& op);
   void scale_input(Operation& op);
   void greet(Operation& op);

@@ -104,14 +104,35 @@ void Engine::prepare_packets(Operation& op) {
   op.base[index(Buffer::kOutput)] = op.shadow.data();
 }
 
+// What peers read of the caller's own memory is mirrored where they cannot reach it, and where it
+// is so little that a caller need not wait for them. A mirror that there is no room for is none:
+// peers then pull from the process (Endpoint::pull).
+void Engine::prepare_mirrors(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  op.mirrors = {};
+  op.exported.assign(program.exports.size(), 0);
+  const auto mirror = [&](Buffer buffer, bool is_read, uint64_t bytes) {
+    if (!is_read || bytes == 0) return;
+    const bool is_wanted =
+        !endpoint_.is_one_process() || (buffer == Buffer::kInput && bytes <= kStageBytes);
+    const bool fits = bytes <= kMirrorBytes && endpoint_.arena().used() <= kMirrorBytes - bytes;
+    if (is_wanted && fits) op.mirrors[index(buffer)] = endpoint_.arena().allocate(bytes);
+  };
+  mirror(Buffer::kInput, program.input_is_read, program.input_bytes);
+  mirror(Buffer::kOutput, program.output_is_read, program.output_bytes);
+  const auto is_lent = [&](Buffer buffer, bool is_read, uint64_t bytes) {
+    return is_read && bytes != 0 && op.mirrors[index(buffer)] == nullptr;
+  };
+  op.is_lent = is_lent(Buffer::kInput, program.input_is_read, program.input_bytes) ||
+               is_lent(Buffer::kOutput, program.output_is_read, program.output_bytes);
+}
+
 Status Engine::prepare_memory(Operation& op) {
   const BoundProgram& program = *op.request.program;
   transport::Arena& arena = endpoint_.arena();
-  const bool reads_input = program.input_is_read && program.input_bytes != 0;
-  const bool stages = reads_input && program.input_bytes <= kStageBytes;
   op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
-  op.staging = stages ? arena.allocate(program.input_bytes) : nullptr;
+  prepare_mirrors(op);
   const bool is_short =
       op.words == nullptr || (program.scratch_bytes != 0 && op.scratch == nullptr);
   if (is_short) {
@@ -128,9 +149,6 @@ Status Engine::prepare_memory(Operation& op) {
     op.words->counters[i].store(0, std::memory_order_release);
   }
   op.base[index(Buffer::kScratch)] = op.scratch;
-  if (op.staging != nullptr)
-    std::memcpy(op.staging, op.base[index(Buffer::kInput)], program.input_bytes);
-  op.is_lent = program.output_is_read || (reads_input && op.staging == nullptr);
   op.peers.assign(program.peers.size(), {});
   const auto& members = op.request.members;
   const bool all = needs_all(program);
@@ -160,9 +178,13 @@ void Engine::free_memory(Operation& op) {
     arena.free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
   }
   if (op.scratch != nullptr) arena.free(op.scratch, program.scratch_bytes);
-  if (op.staging != nullptr) arena.free(op.staging, program.input_bytes);
+  const uint64_t bytes[] = {program.input_bytes, program.output_bytes, 0};
+  for (size_t b = 0; b < op.mirrors.size(); ++b) {
+    if (op.mirrors[b] != nullptr) arena.free(op.mirrors[b], bytes[b]);
+  }
   op.words = nullptr;
-  op.scratch = op.staging = nullptr;
+  op.scratch = nullptr;
+  op.mirrors = {};
 }
 
 // Tells members that the operation was issued, as far as their rings have room.
@@ -172,11 +194,12 @@ void Engine::greet(Operation& op) {
     transport::RingWriter& ring = endpoint_.to(peer);
     transport::Record* const record = ring.reserve();
     if (record == nullptr) return;
-    const std::byte* const input =
-        op.staging != nullptr ? op.staging : op.base[index(Buffer::kInput)];
+    const auto shown = [&](Buffer buffer) {
+      const std::byte* const mirror = op.mirrors[index(buffer)];
+      return endpoint_.name(mirror != nullptr ? mirror : op.base[index(buffer)]);
+    };
     const Hello hello{endpoint_.name(op.words),
-                      {endpoint_.name(input), endpoint_.name(op.base[index(Buffer::kOutput)]),
-                       endpoint_.name(op.scratch)}};
+                      {shown(Buffer::kInput), shown(Buffer::kOutput), endpoint_.name(op.scratch)}};
     record->header = {op.request.id, op.request.signature, 0, 0, sizeof hello};
     std::memcpy(record->payload.data(), &hello, sizeof hello);
     ring.publish(transport::RecordKind::kHello);

@@ -82,9 +82,13 @@ struct Operation {
   std::vector<std::byte> inbox;          // packets: what arrived, by in-link and number
   std::vector<std::byte> shadow;         // packets: the output until all is well
   std::vector<std::byte> scratch_store;  // packets
-  Words* words = nullptr;                // memory: in the arena, as are scratch and staging
+  // memory: in the arena, where peers can read. A mirror is what was sent of the input or the
+  // output, at the same offsets: for peers that cannot read the caller's memory, and so that a
+  // caller need not wait until they have. Null: they read the caller's own.
+  Words* words = nullptr;
   std::byte* scratch = nullptr;
-  std::byte* staging = nullptr;  // a copy of a small input, so that the caller need not wait
+  std::array<std::byte*, ir::kNumBuffers> mirrors{};
+  std::vector<uint64_t> exported;  // bytes of each export that its mirror has
 
   // Written by whoever runs the engine, last; pairs with the acquire of waiters.
   std::atomic<OperationState> state{OperationState::kRunning};

@@ -11,21 +11,52 @@ std::byte* pull_buffer() {
   return buffer.data();
 }
 
+// A peer has read this memory the last time it was used, so that its lines must be taken back from
+// another core's cache before they can be written there. From some size on it is cheaper to write
+// past the caches.
+constexpr uint64_t kStreamBytes = uint64_t{16} * 1024;
+
+void copy_to_share(std::byte* to, const std::byte* from, uint64_t bytes) {
+  bytes >= kStreamBytes ? copy_streaming(to, from, bytes) : copy(to, from, bytes);
+}
+
 }  // namespace
 
 bool MemoryPort::move(const ProgramStep& step, Cursor& cursor) {
-  if (kind_of(step) == ir::StepKind::kSend) return true;
+  if (kind_of(step) == ir::StepKind::kSend) return export_tile(step.exported);
   const BoundProgram& program = *op_.request.program;
   while (cursor.piece < step.num_pieces) {
     const Piece& piece = program.pieces[step.first_piece + cursor.piece];
     const uint64_t bytes = std::min(kTileBytes, piece.bytes - cursor.bytes);
     if (!move_tile(step, piece, cursor.bytes, bytes)) return false;
+    if (step.exported != kNoLink) mirror_tile(step, piece, cursor.bytes, bytes);
     cursor.bytes += bytes;
     if (cursor.bytes == piece.bytes) cursor = {cursor.step, cursor.piece + 1, 0};
     const bool is_last = cursor.piece == step.num_pieces;
     if (!is_last && (bytes == kTileBytes || kPreemptAlways)) return false;
   }
+  if (step.exported != kNoLink) op_.exported[step.exported] = program.exports[step.exported].bytes;
   return true;
+}
+
+bool MemoryPort::export_tile(uint16_t number) const {
+  if (number == kNoLink) return true;
+  const Export& all = op_.request.program->exports[number];
+  std::byte* const mirror = op_.mirrors[all.buffer];
+  if (mirror == nullptr) return true;
+  uint64_t& done = op_.exported[number];
+  const uint64_t bytes = std::min(kTileBytes, all.bytes - done);
+  copy_to_share(mirror + all.at + done, op_.base[all.buffer] + all.at + done, bytes);
+  done += bytes;
+  return done == all.bytes;
+}
+
+// Of a step that forwards what it writes: the tile is in the cache now.
+void MemoryPort::mirror_tile(const ProgramStep& step, const Piece& piece, uint64_t at,
+                             uint64_t bytes) const {
+  std::byte* const mirror = op_.mirrors[step.dst_buffer];
+  if (mirror == nullptr) return;
+  copy_to_share(mirror + piece.dst + at, op_.base[step.dst_buffer] + piece.dst + at, bytes);
 }
 
 bool MemoryPort::move_tile(const ProgramStep& step, const Piece& piece, uint64_t at,

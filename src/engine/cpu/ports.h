@@ -29,7 +29,8 @@ class TileMover {
             const std::byte* message) const {
     std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
     if (!ir::reads_src(kind_of(step))) return copy(dst, message, bytes);
-    reduce(dst, op_.base[step.src_buffer] + piece.src + at, message, bytes);
+    const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
+    step.message_first != 0 ? reduce(dst, message, src, bytes) : reduce(dst, src, message, bytes);
   }
   // Of a step between buffers of this rank.
   void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes) const {
@@ -57,6 +58,7 @@ class PacketPort {
     return op_.in_counts[in] > number;
   }
   [[nodiscard]] static bool taken(uint16_t /*out*/, uint32_t /*number*/) { return true; }
+  [[nodiscard]] static bool released(const ProgramDep& /*dep*/) { return true; }
   [[nodiscard]] bool has_room(const ProgramStep& step) const {
     return step.out == kNoLink || endpoint_.to(peer_of(step)).reserve() != nullptr;
   }
@@ -141,6 +143,16 @@ class MemoryPort {
     return op_.out_counts[out] > number;
   }
 
+  // The mirror of the input keeps what was sent; that of the output is written anew by a later
+  // step that sends from there.
+  [[nodiscard]] bool released(const ProgramDep& dep) const {
+    if (dep.exported != kNoLink) {
+      const bool is_input = op_.request.program->exports[dep.exported].buffer == kInput;
+      if (is_input && op_.mirrors[kInput] != nullptr) return true;
+    }
+    return taken(dep.out, dep.number);
+  }
+
   [[nodiscard]] static bool has_room(const ProgramStep& /*step*/) { return true; }
   [[nodiscard]] bool may_write(const ProgramStep& step) const {
     return op_.signatures_missing == 0 || !ir::writes_dst(kind_of(step)) ||
@@ -161,6 +173,11 @@ class MemoryPort {
     return op_.request.members[op_.request.program->peers[peer].value];
   }
   bool move_tile(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes);
+  // Copies the next tile of an export to its mirror. Whether all of it is there.
+  [[nodiscard]] bool export_tile(uint16_t number) const;
+  void mirror_tile(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes) const;
+
+  static constexpr auto kInput = static_cast<uint32_t>(ir::Buffer::kInput);
 
   Operation& op_;
   transport::Endpoint& endpoint_;

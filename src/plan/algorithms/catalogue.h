@@ -13,16 +13,19 @@ extern const Algorithm kAllReduceRabenseifner;
 extern const Algorithm kAllReduceDoubleTree;
 extern const Algorithm kAllReduceOneShot;
 extern const Algorithm kAllReduceTwoShot;
+extern const Algorithm kAllReducePull;
 extern const Algorithm kAllReduceTwoLevel;
 
 extern const Algorithm kReduceBinomial;
 extern const Algorithm kReduceReduceScatterGather;
 extern const Algorithm kReduceChain;
+extern const Algorithm kReducePull;
 
 extern const Algorithm kBroadcastBinomial;
 extern const Algorithm kBroadcastChain;
 extern const Algorithm kBroadcastScatterAllGather;
 extern const Algorithm kBroadcastDoubleTree;
+extern const Algorithm kBroadcastDirect;
 
 extern const Algorithm kAllGatherRing;
 extern const Algorithm kAllGatherRecursiveDoubling;
@@ -34,10 +37,12 @@ extern const Algorithm kReduceScatterRing;
 extern const Algorithm kReduceScatterRecursiveHalving;
 extern const Algorithm kReduceScatterPairwise;
 extern const Algorithm kReduceScatterDirect;
+extern const Algorithm kReduceScatterPull;
 
 extern const Algorithm kAllToAllPairwise;
 extern const Algorithm kAllToAllBruck;
 extern const Algorithm kAllToAllTwoLevel;
+extern const Algorithm kAllToAllDirect;
 
 extern const Algorithm kGatherDirect;
 extern const Algorithm kGatherBinomial;
@@ -46,6 +51,7 @@ extern const Algorithm kScatterDirect;
 extern const Algorithm kScatterBinomial;
 
 extern const Algorithm kBarrierDissemination;
+extern const Algorithm kBarrierDirect;
 
 extern const Algorithm kSendRecvDirect;
 

@@ -104,6 +104,11 @@ class AnyOrder {
 
 constexpr TestCollective::Spec kMixed[] = {
     {CollectiveKind::kAllReduce, "one_shot", 1},
+    {CollectiveKind::kAllReduce, "pull", 3000},
+    {CollectiveKind::kReduceScatter, "pull", 5000},
+    {CollectiveKind::kReduce, "pull", 700, 1},
+    {CollectiveKind::kBroadcast, "direct", 9000, 1},
+    {CollectiveKind::kAllToAll, "direct", 4000},
     {CollectiveKind::kAllReduce, "ring", 1000},
     {CollectiveKind::kAllReduce, "rabenseifner", 70'001},
     {CollectiveKind::kAllReduce, "double_tree", 513, 0, true},

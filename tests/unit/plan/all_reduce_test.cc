@@ -10,9 +10,9 @@ namespace {
 using ir::StepKind;
 using testing::HasSubstr;
 
-constexpr std::string_view kAlgorithms[] = {"ring",       "recursive_doubling", "rabenseifner",
-                                            "one_shot",   "two_shot",           "two_level",
-                                            "double_tree"};
+constexpr std::string_view kAlgorithms[] = {"ring",     "recursive_doubling", "rabenseifner",
+                                            "one_shot", "two_shot",           "two_level",
+                                            "pull",     "double_tree"};
 constexpr uint64_t kAlpha = 1000;
 constexpr uint64_t kBeta = 7;
 

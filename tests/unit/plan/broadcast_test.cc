@@ -23,6 +23,7 @@ TEST(Broadcast, IsRightForAnyRanksAndRoot) {
   for (const uint32_t p : few_rank_counts()) {
     for (const uint32_t root : some_roots(p)) {
       expect_right(broadcast("binomial", p, root));
+      expect_right(broadcast("direct", p, root));
       expect_right(broadcast("scatter_all_gather", p, root));
       for (const uint32_t chunks : {1u, 3u}) {
         expect_right(broadcast("chain", p, root, {.chunks = chunks}));
@@ -34,7 +35,7 @@ TEST(Broadcast, IsRightForAnyRanksAndRoot) {
 
 TEST(Broadcast, OfOneRankIsACopy) {
   for (const std::string_view algorithm :
-       {"binomial", "chain", "scatter_all_gather", "double_tree"}) {
+       {"binomial", "chain", "scatter_all_gather", "double_tree", "direct"}) {
     const ir::Schedule schedule = broadcast(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);

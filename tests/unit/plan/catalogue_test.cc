@@ -26,19 +26,20 @@ std::vector<std::string> names_of(CollectiveKind kind) {
 TEST(Catalogue, HasEveryAlgorithmByTheNameOfTheCommandLine) {
   EXPECT_THAT(names_of(CollectiveKind::kAllReduce),
               ElementsAre("ring", "recursive_doubling", "rabenseifner", "double_tree", "one_shot",
-                          "two_shot", "two_level"));
+                          "two_shot", "pull", "two_level"));
   EXPECT_THAT(names_of(CollectiveKind::kReduce),
-              ElementsAre("binomial", "reduce_scatter_gather", "chain"));
+              ElementsAre("binomial", "reduce_scatter_gather", "chain", "pull"));
   EXPECT_THAT(names_of(CollectiveKind::kBroadcast),
-              ElementsAre("binomial", "chain", "scatter_all_gather", "double_tree"));
+              ElementsAre("binomial", "chain", "scatter_all_gather", "double_tree", "direct"));
   EXPECT_THAT(names_of(CollectiveKind::kAllGather),
               ElementsAre("ring", "recursive_doubling", "bruck", "neighbor_exchange", "direct"));
   EXPECT_THAT(names_of(CollectiveKind::kReduceScatter),
-              ElementsAre("ring", "recursive_halving", "pairwise", "direct"));
-  EXPECT_THAT(names_of(CollectiveKind::kAllToAll), ElementsAre("pairwise", "bruck", "two_level"));
+              ElementsAre("ring", "recursive_halving", "pairwise", "direct", "pull"));
+  EXPECT_THAT(names_of(CollectiveKind::kAllToAll),
+              ElementsAre("pairwise", "bruck", "two_level", "direct"));
   EXPECT_THAT(names_of(CollectiveKind::kGather), ElementsAre("direct", "binomial"));
   EXPECT_THAT(names_of(CollectiveKind::kScatter), ElementsAre("direct", "binomial"));
-  EXPECT_THAT(names_of(CollectiveKind::kBarrier), ElementsAre("dissemination"));
+  EXPECT_THAT(names_of(CollectiveKind::kBarrier), ElementsAre("dissemination", "direct"));
   EXPECT_THAT(names_of(CollectiveKind::kSendRecv), ElementsAre("direct"));
 }
 
@@ -81,7 +82,7 @@ TEST(Catalogue, ListsWhatExistsWhenANameDoesNot) {
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(found.error().message,
             "broadcast has no algorithm \"ring\"; it has: binomial, chain, scatter_all_gather, "
-            "double_tree");
+            "double_tree, direct");
 }
 
 TEST(Catalogue, RefusesAnOptionThatIsNotTakenAndSaysWhoTakesIt) {

@@ -81,8 +81,18 @@ TEST(ClosedForms, BarrierAndSendRecv) {
   for (const uint32_t p : kRankCounts) {
     EXPECT_EQ(simulated(of(CollectiveKind::kBarrier, p), "dissemination", 0),
               ceil_log2(p) * kAlpha);
+    EXPECT_EQ(simulated(of(CollectiveKind::kBarrier, p), "direct", 0), p == 1 ? 0 : kAlpha);
     EXPECT_EQ(simulated(of(CollectiveKind::kSendRecv, p), "direct", 1 << 16),
               kAlpha + (1 << 16) * kBeta);
+  }
+}
+
+TEST(ClosedForms, DirectBroadcastAndPulledReduce) {
+  for (const uint32_t p : kRankCounts) {
+    const double bytes = (p - 1) * 4096 * kBeta;
+    EXPECT_DOUBLE_EQ(simulated(of(CollectiveKind::kBroadcast, p), "direct", 4096), kAlpha + bytes);
+    EXPECT_DOUBLE_EQ(simulated(of(CollectiveKind::kReduce, p), "pull", 4096),
+                     (p - 1) * kAlpha + bytes);
   }
 }
 

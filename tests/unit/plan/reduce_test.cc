@@ -20,6 +20,7 @@ TEST(Reduce, IsRightForAnyRanksAndRoot) {
   for (const uint32_t p : few_rank_counts()) {
     for (const uint32_t root : some_roots(p)) {
       expect_right(reduce("binomial", p, root));
+      expect_right(reduce("pull", p, root));
       expect_right(reduce("reduce_scatter_gather", p, root));
       for (const uint32_t chunks : {1u, 2u, 5u}) {
         expect_right(reduce("chain", p, root, {.chunks = chunks}));
@@ -29,7 +30,7 @@ TEST(Reduce, IsRightForAnyRanksAndRoot) {
 }
 
 TEST(Reduce, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather"}) {
+  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather", "pull"}) {
     const ir::Schedule schedule = reduce(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -104,7 +105,7 @@ TEST(ReduceReduceScatterGather, EveryRankReducesEachChunkOnceButTheOneItStarts) 
 }
 
 TEST(Reduce, KeepsPartialResultsInScratchButAtTheRoot) {
-  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather"}) {
+  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather", "pull"}) {
     const ir::Schedule schedule = reduce(algorithm, 7, 3);
     for (uint32_t r = 0; r < 7; ++r) {
       for (const Step* step : all_steps(schedule.ranks[r])) {

@@ -55,6 +55,8 @@ TEST(RootlessClosedForms, OneMessageAtATime) {
     EXPECT_EQ(all_gather(p, "ring"), others * (kAlpha + kMove)) << p;
     EXPECT_EQ(reduce_scatter(p, "ring"), others * (kAlpha + kMove + kReduce)) << p;
     EXPECT_EQ(reduce_scatter(p, "pairwise"), others * (kAlpha + kMove + kReduce)) << p;
+    EXPECT_EQ(reduce_scatter(p, "pull"), others * (kAlpha + kMove + kReduce)) << p;
+    EXPECT_DOUBLE_EQ(all_reduce(p, "pull"), p * kAlpha + others * (2 * kMove + kReduce)) << p;
     EXPECT_EQ(all_to_all(p, "pairwise"), others * (kAlpha + kMove)) << p;
   }
 }
@@ -64,6 +66,7 @@ TEST(RootlessClosedForms, AllMessagesAtOnce) {
   for (const uint32_t p : kRankCounts) {
     const double others = p - 1;
     EXPECT_DOUBLE_EQ(all_gather(p, "direct"), kAlpha + others * kMove) << p;
+    EXPECT_DOUBLE_EQ(all_to_all(p, "direct"), kAlpha + others * kMove) << p;
     EXPECT_DOUBLE_EQ(reduce_scatter(p, "direct"), kAlpha + others * (kMove + kReduce)) << p;
     EXPECT_DOUBLE_EQ(all_reduce(p, "one_shot"), kAlpha + others * p * (kMove + kReduce)) << p;
     EXPECT_DOUBLE_EQ(all_reduce(p, "two_shot"), 2 * kAlpha + others * (2 * kMove + kReduce)) << p;
