@@ -3,15 +3,14 @@
 namespace tutti::comm {
 namespace {
 
-// Beyond this a one-shot all_reduce, where everyone reads everything, costs more than the second
-// exchange of a two-shot.
-constexpr uint64_t kOneShotBytes = 4096;
-constexpr uint64_t kPairOneShotBytes = 1024;
+// Beyond this an all_reduce where everyone reads everything costs more than a second exchange.
+constexpr uint64_t kPullAllBytes = uint64_t{8} * 1024;
+constexpr uint64_t kPullAllBytesOfTwo = uint64_t{64} * 1024;
 // Beyond this many a rank that serves all others in turn is slower than a tree.
 constexpr uint32_t kFewRanks = 16;
 
-bool is_for_one_shot(const Collective& collective, uint64_t bytes) {
-  return bytes <= (collective.num_ranks == 2 ? kPairOneShotBytes : kOneShotBytes);
+bool is_for_pull_all(const Collective& collective, uint64_t bytes) {
+  return bytes <= (collective.num_ranks == 2 ? kPullAllBytesOfTwo : kPullAllBytes);
 }
 
 }  // namespace
@@ -20,8 +19,8 @@ std::string_view choose_algorithm(const Collective& collective, uint64_t bytes) 
   const bool few = collective.num_ranks <= kFewRanks;
   switch (collective.kind) {
     case CollectiveKind::kAllReduce:
-      if (!is_for_one_shot(collective, bytes)) return few ? "pull" : "two_shot";
-      return few ? "one_shot" : "recursive_doubling";
+      if (!is_for_pull_all(collective, bytes)) return few ? "pull" : "two_shot";
+      return few ? "pull_all" : "recursive_doubling";
     case CollectiveKind::kReduce: return few ? "pull" : "reduce_scatter_gather";
     case CollectiveKind::kBroadcast: return few ? "direct" : "binomial";
     case CollectiveKind::kAllGather: return "direct";

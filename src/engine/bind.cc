@@ -27,6 +27,7 @@ class Binder {
   BoundProgram bind() && {
     out_.collective = schedule_.collective;
     out_.self = self_;
+    out_.may_be_in_place = schedule_.placement != ir::Placement::kOutOfPlace;
     out_.input_bytes = bytes(own().total(Buffer::kInput));
     out_.output_bytes = bytes(own().total(Buffer::kOutput));
     out_.scratch_bytes = bytes(own().total(Buffer::kScratch));
@@ -96,8 +97,6 @@ class Binder {
       const LinkKey key{step.recv_peer.value, channel};
       bound.in = static_cast<uint16_t>(RankView::number_of(own().ins(), key));
       bound.in_number = next_in_[key]++;
-      // min and max look at the order where zeros meet. It must not depend on who calculates.
-      bound.message_first = step.recv_peer < self_ ? 1 : 0;
       sender = ranks_[key.first].outs().at({self_.value, channel})[bound.in_number];
     }
     if (ir::sends(step.kind)) {

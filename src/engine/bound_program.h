@@ -23,6 +23,7 @@ struct Extent {
 struct BoundProgram {
   Collective collective;
   Rank self;
+  bool may_be_in_place = true;
   std::vector<ProgramLane> lanes;
   std::vector<ProgramStep> steps;
   std::vector<ProgramDep> deps;

@@ -35,12 +35,12 @@ struct ProgramStep {
   uint8_t kind;  // ir::StepKind
   uint8_t src_buffer;
   uint8_t dst_buffer;
-  uint8_t peer_buffer;    // of the sender: where the message lies that this step takes
-  uint8_t out_buffer;     // where the message lies that this step sends
-  uint8_t message_first;  // reduces: the message is the left operand
-  uint16_t exported;      // which export the message sent is; kNoLink: none, it lies in scratch
-  uint16_t in;            // link that the message comes on; kNoLink: does not receive
-  uint16_t out;           // link that a message leaves on
+  uint8_t peer_buffer;  // of the sender: where the message lies that this step takes
+  uint8_t out_buffer;   // where the message lies that this step sends
+  uint8_t unused;
+  uint16_t exported;  // which export the message sent is; kNoLink: none, it lies in scratch
+  uint16_t in;        // link that the message comes on; kNoLink: does not receive
+  uint16_t out;       // link that a message leaves on
   uint32_t in_number;
   uint32_t out_number;
   uint32_t first_piece;

@@ -73,6 +73,7 @@ std::span<const Algorithm> algorithms() {
       kAllReduceOneShot,
       kAllReduceTwoShot,
       kAllReducePull,
+      kAllReducePullAll,
       kAllReduceTwoLevel,
       kReduceBinomial,
       kReduceReduceScatterGather,

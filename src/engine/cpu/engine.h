@@ -77,6 +77,7 @@ class Engine {
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
   void prepare_mirrors(Operation& op);
+  void mirror_whole_input(Operation& op);
   void prepare_packets(Operation& op);
   void scale_input(Operation& op);
   void greet(Operation& op);

@@ -48,6 +48,15 @@ bool needs_all(const BoundProgram& program) {
   return true;
 }
 
+// Whether the steps' input lies in their output.
+bool is_in_place(const Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  if (program.input_bytes == 0 || program.output_bytes == 0) return false;
+  const std::byte* const in = op.base[index(Buffer::kInput)];
+  const std::byte* const out = op.base[index(Buffer::kOutput)];
+  return in < out + program.output_bytes && out < in + program.input_bytes;
+}
+
 }  // namespace
 
 Operation* Engine::new_operation() {
@@ -118,7 +127,11 @@ void Engine::prepare_mirrors(Operation& op) {
     const bool fits = bytes <= kMirrorBytes && endpoint_.arena().used() <= kMirrorBytes - bytes;
     if (is_wanted && fits) op.mirrors[index(buffer)] = endpoint_.arena().allocate(bytes);
   };
-  mirror(Buffer::kInput, program.input_is_read, program.input_bytes);
+  if (!program.may_be_in_place && is_in_place(op)) {
+    mirror_whole_input(op);
+  } else {
+    mirror(Buffer::kInput, program.input_is_read, program.input_bytes);
+  }
   mirror(Buffer::kOutput, program.output_is_read, program.output_bytes);
   const auto is_lent = [&](Buffer buffer, bool is_read, uint64_t bytes) {
     return is_read && bytes != 0 && op.mirrors[index(buffer)] == nullptr;
@@ -127,14 +140,30 @@ void Engine::prepare_mirrors(Operation& op) {
                is_lent(Buffer::kOutput, program.output_is_read, program.output_bytes);
 }
 
+// Whoever has a copy of the input, this rank too, can do without the input: in place a schedule for
+// calls out of place then serves as well.
+void Engine::mirror_whole_input(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  std::byte* const copied = endpoint_.arena().allocate(program.input_bytes);
+  if (copied == nullptr) return;
+  std::byte*& input = op.base[index(Buffer::kInput)];
+  copy_to_share(copied, input, program.input_bytes);
+  input = op.mirrors[index(Buffer::kInput)] = copied;
+  for (size_t i = 0; i < program.exports.size(); ++i) {
+    const Export& exported = program.exports[i];
+    if (exported.buffer == index(Buffer::kInput)) op.exported[i] = exported.bytes;
+  }
+}
+
 Status Engine::prepare_memory(Operation& op) {
   const BoundProgram& program = *op.request.program;
   transport::Arena& arena = endpoint_.arena();
   op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
   prepare_mirrors(op);
-  const bool is_short =
-      op.words == nullptr || (program.scratch_bytes != 0 && op.scratch == nullptr);
+  const bool is_short = op.words == nullptr ||
+                        (program.scratch_bytes != 0 && op.scratch == nullptr) ||
+                        (!program.may_be_in_place && is_in_place(op));
   if (is_short) {
     free_memory(op);
     return Error{

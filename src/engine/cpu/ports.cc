@@ -11,16 +11,14 @@ std::byte* pull_buffer() {
   return buffer.data();
 }
 
-// A peer has read this memory the last time it was used, so that its lines must be taken back from
-// another core's cache before they can be written there. From some size on it is cheaper to write
-// past the caches.
+// From here on it is cheaper to write past the caches.
 constexpr uint64_t kStreamBytes = uint64_t{16} * 1024;
+
+}  // namespace
 
 void copy_to_share(std::byte* to, const std::byte* from, uint64_t bytes) {
   bytes >= kStreamBytes ? copy_streaming(to, from, bytes) : copy(to, from, bytes);
 }
-
-}  // namespace
 
 bool MemoryPort::move(const ProgramStep& step, Cursor& cursor) {
   if (kind_of(step) == ir::StepKind::kSend) return export_tile(step.exported);

@@ -19,6 +19,10 @@ inline ir::StepKind kind_of(const ProgramStep& step) {
   return static_cast<ir::StepKind>(step.kind);
 }
 
+// Copies into memory that peers read. They have read it the last time it was used, so that its
+// lines must be taken back from other cores' caches before they can be written in this one's.
+void copy_to_share(std::byte* to, const std::byte* from, uint64_t bytes);
+
 // What both ports share: a tile of a step once its message is readable.
 class TileMover {
  public:
@@ -30,7 +34,7 @@ class TileMover {
     std::byte* const dst = op_.base[step.dst_buffer] + piece.dst + at;
     if (!ir::reads_src(kind_of(step))) return copy(dst, message, bytes);
     const std::byte* const src = op_.base[step.src_buffer] + piece.src + at;
-    step.message_first != 0 ? reduce(dst, message, src, bytes) : reduce(dst, src, message, bytes);
+    reduce(dst, src, message, bytes);
   }
   // Of a step between buffers of this rank.
   void move(const ProgramStep& step, const Piece& piece, uint64_t at, uint64_t bytes) const {

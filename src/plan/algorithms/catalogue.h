@@ -14,6 +14,7 @@ extern const Algorithm kAllReduceDoubleTree;
 extern const Algorithm kAllReduceOneShot;
 extern const Algorithm kAllReduceTwoShot;
 extern const Algorithm kAllReducePull;
+extern const Algorithm kAllReducePullAll;
 extern const Algorithm kAllReduceTwoLevel;
 
 extern const Algorithm kReduceBinomial;

@@ -105,6 +105,8 @@ class AnyOrder {
 constexpr TestCollective::Spec kMixed[] = {
     {CollectiveKind::kAllReduce, "one_shot", 1},
     {CollectiveKind::kAllReduce, "pull", 3000},
+    {CollectiveKind::kAllReduce, "pull_all", 2},
+    {CollectiveKind::kAllReduce, "pull_all", 1500, 0, true},
     {CollectiveKind::kReduceScatter, "pull", 5000},
     {CollectiveKind::kReduce, "pull", 700, 1},
     {CollectiveKind::kBroadcast, "direct", 9000, 1},

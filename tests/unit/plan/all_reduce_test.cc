@@ -56,7 +56,7 @@ TEST(AllReduce, ReducesEveryChunkInTheSameOrderForAllRanks) {
 }
 
 TEST(AllReduce, OfOneAndTwoShotsReducesInRankOrder) {
-  for (const std::string_view algorithm : {"one_shot", "two_shot"}) {
+  for (const std::string_view algorithm : {"one_shot", "two_shot", "pull_all"}) {
     const ir::Schedule schedule = all_reduce(algorithm, 9);
     ReductionTrees trees(schedule);
     for (uint32_t chunk = 0; chunk < schedule.chunks_per_block; ++chunk) {

@@ -26,7 +26,7 @@ std::vector<std::string> names_of(CollectiveKind kind) {
 TEST(Catalogue, HasEveryAlgorithmByTheNameOfTheCommandLine) {
   EXPECT_THAT(names_of(CollectiveKind::kAllReduce),
               ElementsAre("ring", "recursive_doubling", "rabenseifner", "double_tree", "one_shot",
-                          "two_shot", "pull", "two_level"));
+                          "two_shot", "pull", "pull_all", "two_level"));
   EXPECT_THAT(names_of(CollectiveKind::kReduce),
               ElementsAre("binomial", "reduce_scatter_gather", "chain", "pull"));
   EXPECT_THAT(names_of(CollectiveKind::kBroadcast),
