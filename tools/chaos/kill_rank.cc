@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <mutex>
 #include <numeric>
@@ -39,14 +40,13 @@ bool names(const std::string& message, uint32_t rank) {
 // What a survivor learns: the first error that names the victim, and whatever should not be.
 class Witness {
  public:
-  explicit Witness(uint32_t victim) : victim_(victim) {}
-
-  // Whether the error is what a death must look like.
-  bool accept(const std::string& what, const Error& error) {
+  // Whether the error is what a death must look like. `victim` is the rank's place in the group of
+  // the operation: that is how an error names it.
+  bool accept(const std::string& what, uint32_t victim, const Error& error) {
     const std::lock_guard lock(mutex_);  // of the rank's issuers
     const std::string line = fmt::format("{}: {}", what, error.message);
-    if (error.code != ErrorCode::kPeerLost || !names(error.message, victim_)) {
-      if (complaint_.empty()) complaint_ = fmt::format("does not name rank {}: {}", victim_, line);
+    if (error.code != ErrorCode::kPeerLost || !names(error.message, victim)) {
+      if (complaint_.empty()) complaint_ = fmt::format("does not name rank {}: {}", victim, line);
       return false;
     }
     if (first_.empty()) first_ns_ = base::now_ns(), first_ = line;
@@ -66,7 +66,6 @@ class Witness {
   }
 
  private:
-  uint32_t victim_;
   std::mutex mutex_;
   uint64_t first_ns_ = 0;
   std::string first_;
@@ -85,14 +84,16 @@ Status work_without(uint32_t victim, Communicator& world) {
 }
 
 void survive(uint32_t victim, RankRun& run, Communicator& world) {
-  Witness witness(victim);
+  Witness witness;
   run.set_on_error([&](const Task& task, const Error& error) {
-    return witness.accept(task.describe(), error);
+    const std::vector<uint32_t>& members = run.workload().groups[task.group];
+    const auto place = std::find(members.begin(), members.end(), victim) - members.begin();
+    return witness.accept(task.describe(), static_cast<uint32_t>(place), error);
   });
   Status status = run.run();
   // It may have died at the very end: then the next meeting tells.
   if (status) status = world.barrier().wait();
-  if (!status) (void)witness.accept("barrier", status.error());
+  if (!status) (void)witness.accept("barrier", victim, status.error());
   if (run.tally().num_wrong != 0) witness.complain(run.tally().first_wrong);
   const Status went_on = work_without(victim, world);
   if (!went_on) witness.complain("the survivors cannot go on: " + went_on.error().message);
