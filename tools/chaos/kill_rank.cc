@@ -40,13 +40,16 @@ bool names(const std::string& message, uint32_t rank) {
 // What a survivor learns: the first error that names the victim, and whatever should not be.
 class Witness {
  public:
-  // Whether the error is what a death must look like. `victim` is the rank's place in the group of
-  // the operation: that is how an error names it.
-  bool accept(const std::string& what, uint32_t victim, const Error& error) {
+  explicit Witness(uint32_t victim) : victim_(victim) {}
+
+  // Whether the error is what a death must look like. It may name the victim by its place in the
+  // group of the operation, or by its rank in the job.
+  bool accept(const std::string& what, uint32_t place, const Error& error) {
     const std::lock_guard lock(mutex_);  // of the rank's issuers
     const std::string line = fmt::format("{}: {}", what, error.message);
-    if (error.code != ErrorCode::kPeerLost || !names(error.message, victim)) {
-      if (complaint_.empty()) complaint_ = fmt::format("does not name rank {}: {}", victim, line);
+    const bool is_named = names(error.message, place) || names(error.message, victim_);
+    if (error.code != ErrorCode::kPeerLost || !is_named) {
+      if (complaint_.empty()) complaint_ = fmt::format("does not name rank {}: {}", victim_, line);
       return false;
     }
     if (first_.empty()) first_ns_ = base::now_ns(), first_ = line;
@@ -66,6 +69,7 @@ class Witness {
   }
 
  private:
+  uint32_t victim_;
   std::mutex mutex_;
   uint64_t first_ns_ = 0;
   std::string first_;
@@ -84,7 +88,7 @@ Status work_without(uint32_t victim, Communicator& world) {
 }
 
 void survive(uint32_t victim, RankRun& run, Communicator& world) {
-  Witness witness;
+  Witness witness(victim);
   run.set_on_error([&](const Task& task, const Error& error) {
     const std::vector<uint32_t>& members = run.workload().groups[task.group];
     const auto place = std::find(members.begin(), members.end(), victim) - members.begin();
