@@ -9,6 +9,7 @@ then hangs, and is ended.
 import argparse
 import datetime
 import os
+import re
 
 import contenders
 import machine
@@ -58,7 +59,8 @@ def reason_in(errors):
     for mark in marks:
         for line in errors.splitlines():
             if mark in line:
-                return line.split("***")[-1].strip() or line
+                said = line.split("***")[-1].strip() or line
+                return re.sub(r"^\[[^]]*\]\s*", "", said)  # who says it: host and process
     return ""
 
 
@@ -97,9 +99,8 @@ def main():
             "library can complete the program: what counts there is whether it ends, and what it "
             "says. Deadlines: tutti 3 s, Gloo 3 s (by the program; both have one by default).", "",
             f"- machine: {machine.describe()}",
-            f"- libraries: {machine.version_of(['mpirun.openmpi', '--version'])}; "
-            f"{machine.version_of(['mpichversion', '--version'])}",
-            f"- command: `./dev bench any_order`; {datetime.datetime.now():%Y-%m-%d %H:%M}", "",
+            f"- libraries: {machine.libraries()}",
+            f"- commit: {machine.commit()}; command: `./dev bench any_order`; {datetime.datetime.now():%Y-%m-%d %H:%M}", "",
             report.markdown(table), ""]))
     print(f"\n{a.out}")
 

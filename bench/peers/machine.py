@@ -108,4 +108,13 @@ def version_of(command):
         text = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return "not installed"
-    return text.strip().splitlines()[0] if text.strip() else "unknown"
+    return " ".join(text.strip().splitlines()[0].split()) if text.strip() else "unknown"
+
+
+def libraries():
+    return (f"Open MPI: {version_of(['mpirun.openmpi', '--version'])}; "
+            f"{version_of(['mpichversion', '--version'])}")
+
+
+def commit():
+    return version_of(["git", "describe", "--always", "--dirty"])

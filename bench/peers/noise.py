@@ -136,7 +136,8 @@ def write(a, found, gaps, load):
             f"{a.rounds} rounds. Amplification: by how much a call gets longer, divided by the "
             "share of time taken away.", "",
             f"- machine: {machine.describe()}",
-            f"- command: `./dev bench noise {' '.join(sys.argv[1:])}`; "
+            f"- libraries: {machine.libraries()}",
+            f"- commit: {machine.commit()}; command: `./dev bench noise {' '.join(sys.argv[1:])}`; "
             f"{datetime.datetime.now():%Y-%m-%d %H:%M}",
             f"- load average before: {load:.2f}; {disturbed} of {len(found)} figures were taken "
             f"while others used more than {machine.DISTURBED:g} of a core", "",

@@ -3,7 +3,6 @@
 import datetime
 import math
 import statistics
-import subprocess
 import sys
 
 import machine
@@ -211,13 +210,10 @@ def torch_ratios(cells):
 def headline(rows, arguments, load):
     disturbed = sum(row["foreign"] > machine.DISTURBED for row in rows)
     wrong = sum(row["wrong"] for row in rows)
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True,
-                            text=True).stdout.strip() or "unknown"
     command = " ".join(["./dev bench peers", *sys.argv[1:]])
     return [f"- machine: {machine.describe()}",
-            f"- libraries: {machine.version_of(['mpirun.openmpi', '--version'])}; "
-            f"MPICH {machine.version_of(['mpichversion', '--version']).split(':')[-1].strip()}",
-            f"- commit: {commit}; command: `{command}`; "
+            f"- libraries: {machine.libraries()}",
+            f"- commit: {machine.commit()}; command: `{command}`; "
             f"{datetime.datetime.now():%Y-%m-%d %H:%M}; {arguments.rounds} rounds",
             f"- load average before: {load:.2f}; {disturbed} of {len(rows)} figures were taken while "
             f"others used more than {machine.DISTURBED:g} of a core",

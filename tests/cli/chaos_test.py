@@ -12,6 +12,7 @@ import unittest
 PROGRAM = ""
 YES, NO, BAD_USE = 0, 1, 2
 SMALL = ("--collectives", 20, "--rounds", 3)
+KILL = ("--kill", "--max-bytes", "16K", *SMALL)
 
 
 class ChaosTest(unittest.TestCase):
@@ -77,13 +78,13 @@ class ChaosTest(unittest.TestCase):
 
     def test_survivors_name_a_killed_rank_and_go_on(self):
         for seed in (1, 2, 3):
-            report = self.report("-n", 3, "--kill", "--seed", seed, *SMALL)
+            report = self.report("-n", 3, "--seed", seed, *KILL)
             self.assertEqual((report["named_it"], report["went_on"]), (2, 2), report)
             self.assertEqual(report["left_behind"], [])
             self.assertIn(f"rank {report['killed']}", report["message"])
 
     def test_a_soak_takes_seed_after_seed(self):
-        report = self.report("-n", 2, "--seeds", 3, "--kill", "--seed", 10, *SMALL)
+        report = self.report("-n", 2, "--seeds", 3, "--seed", 10, *KILL)
         self.assertEqual((report["runs"], report["kills"], report["failure"]), (3, 3, ""))
 
     def test_what_makes_no_sense_is_refused(self):
