@@ -26,7 +26,7 @@ title "How fast: all_reduce of two ranks on this machine, in the columns of nccl
 show bench all_reduce -n 2 -b 8 -e 4M -f 8
 
 title "A rank is killed on purpose: the others say who it was, and go on"
-show chaos -n 8 --kill --collectives 40 --rounds 10
+show chaos -n 8 --kill --groups 1 --collectives 40 --rounds 10
 
 title "A collective is data: chosen for a DGX-1V by simulation, best first"
 show plan all_reduce --topo dgx-1v --bytes 64M -o best.json

@@ -154,7 +154,8 @@ void add_amounts(CLI::App& verb, Arguments& a) {
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
   verb.add_option("--max-bytes", a.max_bytes, "Of one collective; default: 1M, less for many");
-  verb.add_option("--delay", s.delay_us, "Longest pause before a call, in us; one call in 16 has one")
+  verb.add_option("--delay", s.delay_us,
+                  "Longest pause before a call, in us; one call in 16 has one")
       ->check(CLI::Range(0U, 10'000'000U))
       ->capture_default_str();
   verb.add_option("--issuers", s.num_issuers, "Threads of each rank that issue and wait")

@@ -1,8 +1,8 @@
 // The same small program for every library: four ranks make two all_reduces, A and B, and odd ranks
 // begin with B. Every rank prints one line: right, or what is wrong.
 //
-// On one communicator A and B are calls on it; on two, A is of ranks 0, 1, 2 and B of ranks 1, 2, 3,
-// so that ranks 1 and 2 are in both.
+// On one communicator A and B are calls on it; on two, A is of ranks 0, 1, 2 and B of ranks 1, 2,
+// 3, so that ranks 1 and 2 are in both.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace peers {
 enum Which { kA = 0, kB = 1 };
 
 struct Scene {
-  bool on_two = false;       // communicators
-  bool is_blocking = true;   // or start both, then finish both
+  bool on_two = false;      // communicators
+  bool is_blocking = true;  // or start both, then finish both
   std::array<size_t, 2> elems{};
 
   [[nodiscard]] std::vector<int> members(int which) const {
@@ -39,7 +39,8 @@ struct Scene {
     std::fprintf(stderr, "usage: %s one|two blocking|nonblocking ELEMS_A ELEMS_B\n", argv[0]);
     std::exit(2);
   }
-  return {std::string_view(argv[1]) == "two", std::string_view(argv[2]) == "blocking",
+  return {std::string_view(argv[1]) == "two",
+          std::string_view(argv[2]) == "blocking",
           {std::stoull(argv[3]), std::stoull(argv[4])}};
 }
 

@@ -25,8 +25,8 @@ class Gloo {
     for (const int which : {peers::kA, peers::kB}) {
       if (!scene.has(which, rank)) continue;
       const bool is_first = which == peers::kA || scene.on_two;
-      contexts_[size_t(which)] = is_first ? connect(scene.members(which), which, rank)
-                                          : contexts_[peers::kA];
+      contexts_[size_t(which)] =
+          is_first ? connect(scene.members(which), which, rank) : contexts_[peers::kA];
     }
   }
 

@@ -1,6 +1,6 @@
 // Gloo over TCP on this host; started by `tutti run`, whose job directory its ranks meet in.
-// Variants of all_reduce: ring, bcube, halving_doubling (an object that is made once and run often),
-// and busy_poll, which is halving_doubling on pairs without an event thread.
+// Variants of all_reduce: ring, bcube, halving_doubling (an object that is made once and run
+// often), and busy_poll, which is halving_doubling on pairs without an event thread.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>

@@ -129,8 +129,7 @@ class Buffers {
       case What::kBroadcast: return value_of(0, i);
       case What::kAllGather: return value_of(static_cast<int>(i / part_), i);
       case What::kReduceScatter: return sum_at(rank_ * part_ + i);
-      case What::kAllToAll:
-        return value_of(static_cast<int>(i / part_), rank_ * part_ + i % part_);
+      case What::kAllToAll: return value_of(static_cast<int>(i / part_), rank_ * part_ + i % part_);
     }
     return 0;
   }
@@ -204,7 +203,8 @@ class Loop {
     if (library_.rank() == 0) print({what, bytes, in_place}, times, total, wrong);
   }
 
-  // At least four calls, and 50 ms or 400 calls. How many calls then fill the time that was asked for.
+  // At least four calls, and 50 ms or 400 calls. How many calls then fill the time that was asked
+  // for.
   template <class MakeCall>
   size_t warm_up(MakeCall& make_call) {
     constexpr double kEnoughUs = 50e3;
@@ -234,7 +234,8 @@ class Loop {
     };
     std::printf("row,%s,%d,%zu,%s,%g,%zu,%.3f,%.3f,%.3f,%.0f\n", name_of(subject.what),
                 int(library_.num_ranks()), subject.bytes, subject.in_place ? "in" : "out",
-                options_.noise_percent, times.size(), at(0.5), at(0.99), total / double(times.size()), wrong);
+                options_.noise_percent, times.size(), at(0.5), at(0.99),
+                total / double(times.size()), wrong);
     std::fflush(stdout);
   }
 

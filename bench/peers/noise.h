@@ -1,5 +1,5 @@
-// Takes the calling thread away now and then, as other work on its core would, whatever it is doing:
-// also in the middle of a call. The core itself is left to others.
+// Takes the calling thread away now and then, as other work on its core would, whatever it is
+// doing: also in the middle of a call. The core itself is left to others.
 //
 // At random moments, 100 times a second on average, it sleeps for a random time, so that it is away
 // for the asked share of the time.

@@ -52,10 +52,11 @@ inline std::vector<std::string> split(std::string_view text) {
 }
 
 [[noreturn]] inline void refuse(const std::string& why) {
-  std::fprintf(stderr,
-               "%s\nusage: --collectives NAME,... --sizes BYTES,... [--seconds S] "
-               "[--min-iterations N] [--noise PERCENT] [--placing in|out|both] [--pin] [--variant NAME]\n",
-               why.c_str());
+  std::fprintf(
+      stderr,
+      "%s\nusage: --collectives NAME,... --sizes BYTES,... [--seconds S] "
+      "[--min-iterations N] [--noise PERCENT] [--placing in|out|both] [--pin] [--variant NAME]\n",
+      why.c_str());
   std::exit(2);
 }
 

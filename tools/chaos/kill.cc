@@ -44,7 +44,8 @@ void read_notes(const std::string& folder, const Settings& settings, Findings& f
       findings.complaints.push_back(fmt::format("rank {} did not survive", rank));
       continue;
     }
-    if (!note->is_ok) findings.complaints.push_back(fmt::format("rank {}: {}", rank, note->message));
+    if (!note->is_ok)
+      findings.complaints.push_back(fmt::format("rank {}: {}", rank, note->message));
     findings.num_named += note->is_ok ? 1 : 0;
     findings.num_went_on += note->went_on ? 1 : 0;
     if (note->ns != 0 && note->ns < first_ns) {
@@ -81,18 +82,12 @@ std::string replay_of(const Settings& settings) {
 }
 
 void print_json(const Findings& f, const Settings& s) {
-  const nlohmann::json json{{"ranks", s.num_ranks},
-                            {"seed", s.seed},
-                            {"killed", f.death.victim},
-                            {"in_round", f.death.round},
-                            {"survivors", s.num_ranks - 1},
-                            {"named_it", f.num_named},
-                            {"went_on", f.num_went_on},
-                            {"known_to_all_after_ms", f.slowest_ms},
-                            {"message", f.message},
-                            {"complaints", f.complaints},
-                            {"left_behind", f.left_behind},
-                            {"replay", replay_of(s)}};
+  const nlohmann::json json{{"ranks", s.num_ranks},         {"seed", s.seed},
+                            {"killed", f.death.victim},     {"in_round", f.death.round},
+                            {"survivors", s.num_ranks - 1}, {"named_it", f.num_named},
+                            {"went_on", f.num_went_on},     {"known_to_all_after_ms", f.slowest_ms},
+                            {"message", f.message},         {"complaints", f.complaints},
+                            {"left_behind", f.left_behind}, {"replay", replay_of(s)}};
   fmt::print("{}\n", json.dump(2));
 }
 

@@ -84,7 +84,8 @@ Status work_without(uint32_t victim, Communicator& world) {
   uint64_t count = 1;
   TUTTI_TRY(group.all_reduce(std::span(&count, 1), {.name = "survivors"}).wait());
   if (count == survivors.size()) return {};
-  return Error{ErrorCode::kAborted, fmt::format("{} survivors counted {}", survivors.size(), count)};
+  return Error{ErrorCode::kAborted,
+               fmt::format("{} survivors counted {}", survivors.size(), count)};
 }
 
 void survive(uint32_t victim, RankRun& run, Communicator& world) {
@@ -115,13 +116,12 @@ int run_rank_with_kill(const Settings& settings, Communicator& world) {
     return kYes;
   }
   (*run)->set_hook([&](uint64_t round, uint32_t position) {
-    const bool is_due =
-        round > death.round || (round == death.round && position >= death.position);
+    const bool is_due = round > death.round || (round == death.round && position >= death.position);
     if (is_due) die(world.rank());
   });
   if (const Status status = (*run)->run(); !status) {
-    print_error(fmt::format("rank {}, before it was killed: {}", world.rank(),
-                            status.error().message));
+    print_error(
+        fmt::format("rank {}, before it was killed: {}", world.rank(), status.error().message));
   }
   die(world.rank());
 }

@@ -1,8 +1,8 @@
 // What jobs may leave behind: processes, files, shared memory, descriptors. Look before the first
 // job and after each.
 //
-// While one of these lives, this process adopts orphans and gives jobs a folder of its own for their
-// files, so that what is left is theirs and not a stranger's.
+// While one of these lives, this process adopts orphans and gives jobs a folder of its own for
+// their files, so that what is left is theirs and not a stranger's.
 #pragma once
 
 #include <memory>

@@ -21,10 +21,8 @@ void leave_note(uint32_t rank, const Note& note) {
     fmt::print(stderr, "rank {}: {}{}\n", rank, note.is_ok ? "" : "wrong: ", note.message);
     return;
   }
-  const nlohmann::json json{{"ns", note.ns},
-                            {"ok", note.is_ok},
-                            {"went_on", note.went_on},
-                            {"message", note.message}};
+  const nlohmann::json json{
+      {"ns", note.ns}, {"ok", note.is_ok}, {"went_on", note.went_on}, {"message", note.message}};
   std::ofstream(path_of(folder, rank)) << json.dump() << '\n';
 }
 

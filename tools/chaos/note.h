@@ -11,10 +11,10 @@ namespace tutti::tools::chaos {
 inline constexpr const char* kNotesVariable = "TUTTI_CHAOS_NOTES";
 
 struct Note {
-  uint64_t ns = 0;      // when the rank died, or learned of it; base/clock.h
-  bool is_ok = false;   // all was as it must be
+  uint64_t ns = 0;       // when the rank died, or learned of it; base/clock.h
+  bool is_ok = false;    // all was as it must be
   bool went_on = false;  // the survivors worked together afterwards
-  std::string message;  // the first error, or what was wrong
+  std::string message;   // the first error, or what was wrong
 };
 
 // Without a folder the note goes to standard error.

@@ -136,9 +136,8 @@ Status RankRun::issue_and_wait(const Batch& batch, const std::vector<uint32_t>& 
     failed_[task.index] = 1;
     if (on_error_ && on_error_(task, status.error())) continue;
     if (result) {
-      result = Error{status.error().code,
-                     fmt::format("round {}: {}: {}", batch.round, task.describe(),
-                                 status.error().message)};
+      result = Error{status.error().code, fmt::format("round {}: {}: {}", batch.round,
+                                                      task.describe(), status.error().message)};
     }
   }
   return result;
@@ -160,9 +159,9 @@ void RankRun::check(uint64_t round, Order order) {
     if (wrong == 0) continue;
     tally_.num_wrong += wrong;
     if (!tally_.first_wrong.empty()) continue;
-    tally_.first_wrong = fmt::format(
-        "rank {}, round {} in {} order: {} elements of {}", world_.rank(), round,
-        order == Order::kAny ? "any" : "one", wrong, exchange->task().describe());
+    tally_.first_wrong =
+        fmt::format("rank {}, round {} in {} order: {} elements of {}", world_.rank(), round,
+                    order == Order::kAny ? "any" : "one", wrong, exchange->task().describe());
   }
 }
 

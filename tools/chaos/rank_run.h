@@ -76,9 +76,9 @@ class RankRun {
   const Settings& settings_;
   Communicator world_;
   Workload workload_;
-  std::vector<std::optional<Communicator>> groups_;  // those that this rank is in
+  std::vector<std::optional<Communicator>> groups_;   // those that this rank is in
   std::vector<std::unique_ptr<Exchange>> exchanges_;  // by task; null: not in its group
-  std::vector<char> failed_;  // by task, in this round
+  std::vector<char> failed_;                          // by task, in this round
   Hook hook_;
   OnError on_error_;
   ReadSwitches read_switches_;

@@ -51,22 +51,26 @@ Result<Settings> completed(Settings s) {
 }
 
 std::vector<std::string> command_of(const Settings& s) {
+  const Settings usual;
   std::vector<std::string> words{"chaos"};
   const auto add = [&](const char* name, auto value) {
     words.emplace_back(name);
     words.push_back(fmt::format("{}", value));
   };
+  const auto add_unless = [&](auto expected, const char* name, auto value) {
+    if (value != expected) add(name, value);
+  };
   add("-n", s.num_ranks);
   add("--collectives", s.num_collectives);
   add("--rounds", s.rounds);
   add("--seed", s.seed);
-  add("--in-flight", s.in_flight);
-  add("--groups", s.num_groups);
-  add("--pattern", to_string(s.pattern));
-  add("--max-bytes", s.max_bytes);
-  add("--delay", s.delay_us);
-  add("--issuers", s.num_issuers);
-  add("--deadline", s.deadline_s);
+  add_unless(s.num_collectives, "--in-flight", s.in_flight);
+  add_unless(usual.num_groups, "--groups", s.num_groups);
+  if (s.pattern != usual.pattern) add("--pattern", to_string(s.pattern));
+  add_unless(fitting_max_bytes(s.num_collectives), "--max-bytes", s.max_bytes);
+  add_unless(usual.delay_us, "--delay", s.delay_us);
+  add_unless(usual.num_issuers, "--issuers", s.num_issuers);
+  add_unless(usual.deadline_s, "--deadline", s.deadline_s);
   if (s.threads) words.emplace_back("--threads");
   if (s.kill) words.emplace_back("--kill");
   if (s.json) words.emplace_back("--json");

@@ -32,8 +32,8 @@ struct Settings {
   uint32_t in_flight = 0;   // at most so many at once; 0: all of a round
   uint32_t num_groups = 4;  // of the patterns random and latin; the first has all ranks
   Pattern pattern = Pattern::kRandom;
-  uint64_t max_bytes = 0;  // of one operation; 0: what memory allows, at most 1 MiB
-  uint32_t delay_us = 100;  // the longest pause before a call; about one call in 16 has one
+  uint64_t max_bytes = 0;    // of one operation; 0: what memory allows, at most 1 MiB
+  uint32_t delay_us = 100;   // the longest pause before a call; about one call in 16 has one
   uint32_t num_issuers = 1;  // threads of a rank that issue and wait
   uint32_t deadline_s = 60;  // of each operation: nothing hangs
   bool threads = false;      // ranks are threads
@@ -44,7 +44,7 @@ struct Settings {
 // Fills in what was left open, and refuses what cannot be.
 [[nodiscard]] Result<Settings> completed(Settings settings);
 
-// The command line, from `chaos` on, that does the same again.
+// The command line, from `chaos` on, that does the same again; what is usual is left out.
 [[nodiscard]] std::vector<std::string> command_of(const Settings& settings);
 
 }  // namespace tutti::tools::chaos

@@ -106,16 +106,18 @@ class Tally {
   void print(const Settings& settings, const std::string& failure) const {
     if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
     if (settings.json) {
-      const nlohmann::json json{{"runs", num_runs_},       {"seconds", seconds()},
-                                {"first_seed", settings.seed}, {"operations", num_operations_},
-                                {"kills", num_kills_},     {"known_to_all_after_ms", slowest_ms_},
-                                {"failure", failure}};
+      const nlohmann::json json{
+          {"runs", num_runs_},           {"seconds", seconds()},
+          {"first_seed", settings.seed}, {"operations", num_operations_},
+          {"kills", num_kills_},         {"known_to_all_after_ms", slowest_ms_},
+          {"failure", failure}};
       fmt::print("{}\n", json.dump(2));
       return;
     }
     fmt::print("{} runs in {:.0f} s, seeds {} to {}, {} ranks\n", num_runs_, seconds(),
                settings.seed, settings.seed + num_runs_ - 1, settings.num_ranks);
-    if (num_operations_ != 0) fmt::print("  operations    {}, every element exact\n", num_operations_);
+    if (num_operations_ != 0)
+      fmt::print("  operations    {}, every element exact\n", num_operations_);
     if (num_kills_ != 0) {
       fmt::print("  killed        {} ranks, each named by all survivors within {:.1f} ms\n",
                  num_kills_, slowest_ms_);

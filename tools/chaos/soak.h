@@ -1,5 +1,5 @@
-// Chaos again and again, each time with the next seed, for a time or a number of seeds. Every run is
-// a process of its own; after each, nothing may be left of it.
+// Chaos again and again, each time with the next seed, for a time or a number of seeds. Every run
+// is a process of its own; after each, nothing may be left of it.
 #pragma once
 
 #include <chrono>

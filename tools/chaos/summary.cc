@@ -120,10 +120,11 @@ void print(const Summary& summary, const Settings& s, const Workload& workload) 
   table.print(stdout);
   if (has_switches) fmt::print("at most {} switches of one collective\n", *summary.most_switches);
   const bool is_right = summary.num_wrong == 0;
-  fmt::print("\n{} {} operations of all ranks completed, {}\n",
-             paint(stdout, is_right ? Colour::kGood : Colour::kBad, is_right ? "right:" : "WRONG:"),
-             summary.num_operations,
-             is_right ? "every element exact" : fmt::format("{} elements wrong", summary.num_wrong));
+  fmt::print(
+      "\n{} {} operations of all ranks completed, {}\n",
+      paint(stdout, is_right ? Colour::kGood : Colour::kBad, is_right ? "right:" : "WRONG:"),
+      summary.num_operations,
+      is_right ? "every element exact" : fmt::format("{} elements wrong", summary.num_wrong));
   fmt::print("again: {}\n", replay_of(s));
 }
 

@@ -155,9 +155,9 @@ std::string Task::name() const { return fmt::format("c{}", index); }
 
 std::string Task::describe() const {
   const std::string_view op_name = is_reducing(kind) ? to_string(op) : std::string_view();
-  return fmt::format("{}{}{} {} of {} {}{}{} on group {}", to_string(kind), op_name.empty() ? "" : " ",
-                     op_name, name(), row(), to_string(type), is_uneven ? ", uneven" : "",
-                     in_place ? ", in place" : "", group);
+  return fmt::format("{}{}{} {} of {} {}{}{} on group {}", to_string(kind),
+                     op_name.empty() ? "" : " ", op_name, name(), row(), to_string(type),
+                     is_uneven ? ", uneven" : "", in_place ? ", in place" : "", group);
 }
 
 Workload make_workload(const Settings& settings) {

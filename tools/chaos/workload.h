@@ -18,9 +18,9 @@ struct Task {
   CollectiveKind kind = CollectiveKind::kBarrier;
   DataType type = DataType::kInt32;
   Op op = Op::kSum;
-  uint32_t root = 0;              // place in the group
-  std::vector<uint64_t> blocks;   // elements of the row that belong to each member
-  bool is_uneven = false;         // the call gives the blocks as counts
+  uint32_t root = 0;             // place in the group
+  std::vector<uint64_t> blocks;  // elements of the row that belong to each member
+  bool is_uneven = false;        // the call gives the blocks as counts
   bool in_place = false;
 
   [[nodiscard]] uint64_t row() const;

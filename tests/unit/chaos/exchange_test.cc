@@ -64,12 +64,12 @@ TEST_P(EveryKind, IsWrongBeforeItIsDone) {
   if (side.call().output_elems != 0) EXPECT_GT(side.num_wrong(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Exchange, EveryKind,
-    testing::Values(CollectiveKind::kAllReduce, CollectiveKind::kReduce, CollectiveKind::kBroadcast,
-                    CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
-                    CollectiveKind::kAllToAll, CollectiveKind::kGather, CollectiveKind::kScatter),
-    [](const auto& info) { return std::string(to_string(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Exchange, EveryKind,
+                         testing::Values(CollectiveKind::kAllReduce, CollectiveKind::kReduce,
+                                         CollectiveKind::kBroadcast, CollectiveKind::kAllGather,
+                                         CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll,
+                                         CollectiveKind::kGather, CollectiveKind::kScatter),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
 
 TEST(Exchange, TheResultOfAnotherTaskIsWrong) {
   Task task = task_of(CollectiveKind::kAllReduce, false);

@@ -100,8 +100,9 @@ TEST(Workload, TorchrecDoesAllToAllsFirstOnHalfOfTheRanks) {
 TEST(Workload, AGridPutsEveryRankIntoThreeGroupsThatOverlap) {
   const Workload workload = make_workload(settings_for(Pattern::kGrid, 8));
   EXPECT_EQ(workload.groups.size(), 12U);
-  EXPECT_THAT(workload.groups, IsSupersetOf({ElementsAre(0, 1), ElementsAre(0, 2), ElementsAre(0, 4),
-                                             ElementsAre(5, 7), ElementsAre(3, 7)}));
+  EXPECT_THAT(workload.groups,
+              IsSupersetOf({ElementsAre(0, 1), ElementsAre(0, 2), ElementsAre(0, 4),
+                            ElementsAre(5, 7), ElementsAre(3, 7)}));
 }
 
 TEST(Workload, BlocksBelongToTheMembersAndSizesStayWithinTheLimit) {
