@@ -94,7 +94,7 @@ def run(job, a):
     """The rows that a job gave, and the gap if there is one."""
     if job.contender.missing:
         return [], job.contender.missing
-    machine.wait_for_quiet(3 if a.quick else 30)
+    machine.wait_for_quiet(1 if a.quick else 30)
     probe = f"{a.programs}/peer_probe"
     before = machine.placement(probe)
     fewest = 5 if a.quick else 10
