@@ -78,10 +78,10 @@ class ChaosTest(unittest.TestCase):
 
     def test_survivors_name_a_killed_rank_and_go_on(self):
         for seed in (1, 2, 3):
-            report = self.report("-n", 3, "--seed", seed, *KILL)
+            report = self.report("-n", 3, "--seed", seed, "--groups", 1, *KILL)
             self.assertEqual((report["named_it"], report["went_on"]), (2, 2), report)
             self.assertEqual(report["left_behind"], [])
-            self.assertIn(f"rank {report['killed']}", report["message"])
+            self.assertIn(f"rank {report['killed']} is lost", report["message"])
 
     def test_a_soak_takes_seed_after_seed(self):
         report = self.report("-n", 2, "--seeds", 3, "--seed", 10, *KILL)

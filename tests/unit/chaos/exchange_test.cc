@@ -61,7 +61,7 @@ TEST_P(EveryKind, IsWrongBeforeItIsDone) {
   const Task task = task_of(GetParam(), false);
   Exchange side(task, 0, 3);
   side.fill();
-  if (side.call().output_elems != 0) EXPECT_GT(side.num_wrong(), 0U);
+  EXPECT_EQ(side.num_wrong() != 0, side.call().output_elems != 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Exchange, EveryKind,
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Exchange, EveryKind,
                                          CollectiveKind::kBroadcast, CollectiveKind::kAllGather,
                                          CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll,
                                          CollectiveKind::kGather, CollectiveKind::kScatter),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 TEST(Exchange, TheResultOfAnotherTaskIsWrong) {
   Task task = task_of(CollectiveKind::kAllReduce, false);
