@@ -114,8 +114,8 @@ class Tally {
       fmt::print("{}\n", json.dump(2));
       return;
     }
-    fmt::print("{} runs in {:.0f} s, seeds {} to {}, {} ranks\n", num_runs_, seconds(),
-               settings.seed, settings.seed + num_runs_ - 1, settings.num_ranks);
+    fmt::print("{} runs of {} ranks were right, in {:.0f} s, from seed {} on\n", num_runs_,
+               settings.num_ranks, seconds(), settings.seed);
     if (num_operations_ != 0)
       fmt::print("  operations    {}, every element exact\n", num_operations_);
     if (num_kills_ != 0) {
@@ -146,13 +146,13 @@ Result<std::string> run_and_judge(const Settings& settings, const Leftovers& lef
   Settings once = settings;
   once.json = true;
   TUTTI_ASSIGN(const Finished finished, run_once(once));
-  tally.add(report_in(finished.output));
   std::string failure;
   if (finished.exit_code != kYes) {
     failure = fmt::format("ended with code {}\n{}", finished.exit_code, finished.output);
   }
   const std::vector<std::string> left = leftovers.look();
   if (!left.empty()) failure += fmt::format("left behind: {}\n", fmt::join(left, "; "));
+  if (failure.empty()) tally.add(report_in(finished.output));
   return failure;
 }
 
