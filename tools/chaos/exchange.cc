@@ -9,7 +9,7 @@ namespace tutti::tools::chaos {
 namespace {
 
 // Contributions have periods of 5, 7 and 8 elements.
-constexpr uint64_t kPeriod = 5 * 7 * 8;
+constexpr uint64_t kPeriod = uint64_t{5} * 7 * 8;
 
 }  // namespace
 

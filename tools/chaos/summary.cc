@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
@@ -22,7 +23,7 @@ std::array<double, 3> quantiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   for (size_t i = 0; i < kShares.size(); ++i) {
     const double place = kShares[i] * static_cast<double>(values.size() - 1);
-    found[i] = values[static_cast<size_t>(place + 0.5)];
+    found[i] = values[static_cast<size_t>(std::lround(place))];
   }
   return found;
 }
