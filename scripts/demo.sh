@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What tutti does today, on a DGX-1V: choose, prove, time, refuse, exchange. Takes a few seconds.
+# What tutti does, in under a minute: eight ranks in random orders, how fast it is here, a rank that
+# is killed on purpose, and a schedule that is planned, proved and refused.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 tutti=$PWD/build/tutti
@@ -7,44 +8,35 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-bold='' plain=''
-if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+bold='' dim='' plain=''
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\033[1m' dim=$'\033[2m' plain=$'\033[0m'; fi
 title() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 show() {
-  printf '$ tutti %s\n' "$*"
+  printf '%s$ tutti %s%s\n' "$dim" "$*" "$plain"
   "$tutti" "$@"
 }
 
-title "Every all-reduce on a DGX-1V (8 GPUs, NVLink mesh), simulated, best first"
-show plan all_reduce --topo dgx-1v --bytes 8K -o small.json
-echo
-show plan all_reduce --topo dgx-1v --bytes 64M -o large.json
+title "Any order: eight ranks issue the same collectives, each in a random order of its own"
+show chaos -n 8 --collectives 40 --rounds 20
 
-title "The same question for two nodes of a DGX-A100, and for other collectives"
-show plan all_reduce --topo 'dgx-a100*2' --bytes 256M -o nodes.json
-echo
-show plan broadcast --topo dgx-1v --bytes 64M -o broadcast.json
-echo
-show plan all_to_all --topo dgx-1v --bytes 1M -o exchange.json
+title "Two communicators, all_to_all and all_reduce in opposite orders on half of the ranks"
+show chaos -n 4 --pattern torchrec --collectives 16 --rounds 20
 
-title "The best all-reduce of 64 MiB, proved"
-show verify large.json
+title "How fast: all_reduce of two ranks on this machine, in the columns of nccl-tests"
+show bench all_reduce -n 2 -b 8 -e 4M -f 8
 
-title "... and timed: where the bytes go, who waits for whom"
-show sim large.json --topo dgx-1v --bytes 64M
+title "A rank is killed on purpose: the others say who it was, and go on"
+show chaos -n 8 --kill --groups 1 --collectives 40 --rounds 10
 
-title "A ring that follows the NVLinks: the same algorithm, the ranks in another order"
-order=0,3,2,1,5,6,7,4
-show plan all_reduce --algo ring --topo dgx-1v --ranks "$order" -o ring.json
-show sim ring.json --topo dgx-1v --ranks "$order" --bytes 64M
+title "A collective is data: chosen for a DGX-1V by simulation, best first"
+show plan all_reduce --topo dgx-1v --bytes 64M -o best.json
 
-title "A broken schedule is refused: rank 1 sends chunk 2 where chunk 1 is due"
+title "... proved before it runs"
+show verify best.json
+
+title "... and refused when it is wrong: here rank 1 of a ring sends chunk 2 where chunk 1 is due"
+"$tutti" plan all_reduce --algo ring --ranks 8 -o ring.json
 sed '0,/"src": "input\[1\]", "to": 2/s//"src": "input[2]", "to": 2/' ring.json >broken.json
 show verify broken.json || printf '(exit code %d)\n' $?
 
-title "The same ring for MSCCL"
-"$tutti" convert ring.json --to msccl-xml -o ring.xml
-head -n 5 ring.xml
-"$tutti" convert ring.xml --to json | cmp - ring.json && echo "... and read back: the same schedule"
-
-printf '\nNext: build/tutti --help, or docs/guide/01_first_schedule.md\n'
+printf '\nNext: build/tutti --help, docs/guide/01_first_schedule.md, ./dev bench peers --quick\n'

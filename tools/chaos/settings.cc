@@ -1,0 +1,80 @@
+#include "tools/chaos/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti::tools::chaos {
+namespace {
+
+// Sizes are spread evenly over their logarithm, so operations take about a tenth of the largest.
+uint64_t fitting_max_bytes(uint32_t num_collectives) {
+  constexpr uint64_t kLargest = uint64_t{1} << 20;
+  constexpr uint64_t kSmallest = 64;
+  constexpr uint64_t kBudget = uint64_t{32} << 20;  // a rank
+  uint64_t bytes = kLargest;
+  while (bytes > kSmallest && bytes / 10 * num_collectives > kBudget) bytes /= 2;
+  return bytes;
+}
+
+Error refuse(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+}  // namespace
+
+std::string_view to_string(Pattern pattern) noexcept {
+  switch (pattern) {
+    case Pattern::kRandom: return "random";
+    case Pattern::kLatin: return "latin";
+    case Pattern::kTorchrec: return "torchrec";
+    case Pattern::kGrid: return "grid";
+  }
+  return "";
+}
+
+std::optional<Pattern> parse_pattern(std::string_view text) noexcept {
+  for (const Pattern pattern : kPatterns) {
+    if (text == to_string(pattern)) return pattern;
+  }
+  return std::nullopt;
+}
+
+Result<Settings> completed(Settings s) {
+  if (s.kill && s.threads) {
+    return refuse("--kill ends a process, and with --threads all ranks are one; leave one out");
+  }
+  if (s.kill && s.num_ranks < 2) return refuse("--kill leaves no survivor of one rank; take -n 2");
+  if (s.in_flight == 0) s.in_flight = s.num_collectives;
+  s.in_flight = std::min(s.in_flight, s.num_collectives);
+  if (s.max_bytes == 0) s.max_bytes = fitting_max_bytes(s.num_collectives);
+  if (s.max_bytes < 8) return refuse(fmt::format("--max-bytes {}: at least 8", s.max_bytes));
+  return s;
+}
+
+std::vector<std::string> command_of(const Settings& s) {
+  const Settings usual;
+  std::vector<std::string> words{"chaos"};
+  const auto add = [&](const char* name, auto value) {
+    words.emplace_back(name);
+    words.push_back(fmt::format("{}", value));
+  };
+  const auto add_unless = [&](auto expected, const char* name, auto value) {
+    if (value != expected) add(name, value);
+  };
+  add("-n", s.num_ranks);
+  add("--collectives", s.num_collectives);
+  add("--rounds", s.rounds);
+  add("--seed", s.seed);
+  add_unless(s.num_collectives, "--in-flight", s.in_flight);
+  add_unless(usual.num_groups, "--groups", s.num_groups);
+  if (s.pattern != usual.pattern) add("--pattern", to_string(s.pattern));
+  add_unless(fitting_max_bytes(s.num_collectives), "--max-bytes", s.max_bytes);
+  add_unless(usual.delay_us, "--delay", s.delay_us);
+  add_unless(usual.num_issuers, "--issuers", s.num_issuers);
+  add_unless(usual.deadline_s, "--deadline", s.deadline_s);
+  if (s.threads) words.emplace_back("--threads");
+  if (s.kill) words.emplace_back("--kill");
+  if (s.json) words.emplace_back("--json");
+  return words;
+}
+
+}  // namespace tutti::tools::chaos
