@@ -128,8 +128,7 @@ void shrink(Communicator& comm) {
     std::printf("rank %u: dies after %ld turns\n", comm.rank(), static_cast<long>(turns));
     std::fflush(stdout);
     std::thread([turns] {
-      for (volatile int64_t i = 0; i < turns; i = i + 1) {
-      }
+      for (volatile int64_t left = turns; left > 0;) left = left - 1;
       _exit(0);
     }).detach();
   }
