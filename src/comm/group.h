@@ -36,6 +36,9 @@ class Group {
   Result<std::shared_ptr<Group>> split(int64_t color, int64_t key, const CallOptions& options);
   Result<std::shared_ptr<Group>> shrink(const CallOptions& options);
   void abort();
+  // Ends messages to oneself if a member has aborted the group; the engine knows, and has no part
+  // in them.
+  void notice_abort();
 
  private:
   class Survey;  // shrink.cc

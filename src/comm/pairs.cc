@@ -35,6 +35,7 @@ Work Group::exchange(const Call& call) {
   const uint64_t key = key_of(pair_key(mix(id_, kPair), from, to), call.options);
   const uint64_t id = mix(key, next_use(mix(key, call.receives ? kReceives : 0)));
   if (peer == self_) {
+    notice_abort();
     const uint64_t elems = call.receives ? call.output_elems : call.input_elems;
     return {this, self_mail_.post({call.input, call.output, elems, call.type, call.receives, id,
                                    deadline_of(call.options)})};

@@ -53,6 +53,7 @@ void SelfMail::give_up(SelfMessage& message, Error error) {
 
 void SelfMail::abort(const Error& error) {
   const std::lock_guard lock(mutex_);
+  if (!aborted_) return;
   aborted_ = error;
   for (const auto& [id, message] : waiting_) settle(*message, error);
   waiting_.clear();

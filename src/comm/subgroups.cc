@@ -74,8 +74,17 @@ Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
 
 void Group::abort() {
   node_->engine.abort(id_, members_);
-  self_mail_.abort(
-      {ErrorCode::kAborted, fmt::format("rank {} aborted the communicator", self_.value)});
+  notice_abort();
+}
+
+void Group::notice_abort() {
+  const Rank by = node_->engine.aborter_of(id_);
+  if (by == kNoRank) return;
+  const auto place = std::find(members_.begin(), members_.end(), by) - members_.begin();
+  self_mail_.abort({ErrorCode::kAborted,
+                    fmt::format("rank {} aborted the communicator: send and recv of rank {} with "
+                                "itself cannot complete",
+                                place, self_.value)});
 }
 
 }  // namespace tutti::comm

@@ -81,6 +81,7 @@ bool Work::test() {
   bool is_over = true;
   if (has_own()) {
     group_->node().engine.progress();
+    if (message_ != nullptr) group_->notice_abort();
     if (!own_is_over() && base::now_ns() >= own_deadline_ns()) give_up_own();
     is_over = own_is_over();
   }
@@ -102,6 +103,7 @@ bool Work::own_is_over_by(uint64_t until_ns) {
   // Liveness: the clock passes `until_ns`.
   while (!own_is_over() && base::now_ns() < until_ns) {
     if (!node.engine.progress()) std::this_thread::sleep_for(kNap);
+    group_->notice_abort();
   }
   return own_is_over();
 }

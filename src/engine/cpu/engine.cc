@@ -192,6 +192,12 @@ void Engine::abort(uint64_t group, std::span<const Rank> members) {
   tell_aborts();
 }
 
+Rank Engine::aborter_of(uint64_t group) {
+  const Turn turn(busy_);
+  const Abort* const abort = find_abort(group);
+  return abort == nullptr ? kNoRank : abort->by;
+}
+
 void Engine::lose(Rank rank, std::string why) {
   const Turn turn(busy_);
   if (!lost_[rank.value].empty()) return;

@@ -56,6 +56,8 @@ class Engine {
   // Ends all operations of a communicator (Request::group) with kAborted, now and later, here and
   // on its members. Waits for nobody: who cannot be told now is told when there is room.
   void abort(uint64_t group, std::span<const Rank> members);
+  // Who has aborted the communicator, as far as this rank has heard; kNoRank: nobody.
+  [[nodiscard]] Rank aborter_of(uint64_t group);
   // A rank is gone: what needs it fails, now and later. `why` is for people, and not empty.
   void lose(Rank rank, std::string why);
 

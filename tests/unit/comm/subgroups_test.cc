@@ -116,15 +116,16 @@ TEST(Abort, EndsWhatIsUnderWayAndWhatComesLaterOnEveryRank) {
     if (comm.rank() == 2) {
       comm.abort();
       comm.abort();
-      EXPECT_EQ(to_self.wait().error().code, ErrorCode::kAborted);
     } else {
       const Status status = waits.wait();
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, ErrorCode::kAborted);
       EXPECT_THAT(status.error().message,
                   AllOf(HasSubstr("rank 2 aborted the communicator"), HasSubstr("4000 float32")));
-      comm.abort();
     }
+    EXPECT_THAT(to_self.wait().error().message, HasSubstr("rank 2 aborted the communicator"));
+    EXPECT_EQ(comm.send(std::span(got), comm.rank()).wait().error().code, ErrorCode::kAborted);
+    comm.abort();
     EXPECT_EQ(comm.barrier().wait().error().code, ErrorCode::kAborted);
     EXPECT_EQ(comm.split(0, 0).error().code, ErrorCode::kAborted);
     EXPECT_EQ(sum_over(other, 1), 3);
