@@ -1,7 +1,7 @@
 // Ranks that exchange data together. Operations may be issued in any order on every rank, from any
-// thread, and on overlapping communicators: they are matched by name (or, without one, by their
+// thread, and on overlapping communicators: they are matched by name and tag (or, without, by their
 // number among the unnamed calls on the communicator), never by the moment of the call, and cannot
-// deadlock.
+// deadlock. The i-th use of a name on one rank meets the i-th use on the others.
 //
 //   auto comm = tutti::Communicator::from_environment().value();
 //   auto work = comm.all_reduce(std::span(gradient), {.name = "layer3.weight"});
@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,11 @@ struct CallOptions {
   Op op = Op::kSum;   // of calls that reduce
   uint32_t root = 0;  // of calls that have one
   double factor = 1;  // of kPremulSum: what this rank's elements are multiplied by
+  // What the call is matched by: a name, a number, or both. With neither, a collective is matched
+  // by its number among such calls, a message by its number among those from this sender to this
+  // receiver.
   std::string_view name = {};
+  uint64_t tag = 0;
   std::chrono::nanoseconds deadline = std::chrono::minutes(30);
 };
 
@@ -43,8 +48,13 @@ struct Call {
   uint64_t input_elems = 0;
   void* output = nullptr;
   uint64_t output_elems = 0;
-  std::span<const uint64_t> counts = {};  // one a rank, for the uneven forms; else empty
-  uint32_t peer = 0;                      // of send and recv
+  // One a rank, for the uneven forms; else empty. Of all_to_all: what goes to each rank, and what
+  // comes from each.
+  std::span<const uint64_t> counts = {};
+  std::span<const uint64_t> output_counts = {};
+  // Of send_recv: the other rank, and which end this is. The sender has input, the receiver output.
+  uint32_t peer = 0;
+  bool receives = false;
   CallOptions options = {};
 };
 
@@ -101,23 +111,97 @@ class Communicator {
   Work all_to_all(std::span<const T> input, std::span<T> output, const CallOptions& options = {}) {
     return call(CollectiveKind::kAllToAll, input, output, options);
   }
+  // Counts: elements for each rank and from each rank, which lie one behind the other in order of
+  // ranks. What this rank sends to another must be what that one expects from this.
+  template <Element T>
+  Work all_to_all(std::span<const T> input, std::span<T> output,
+                  std::span<const uint64_t> input_counts, std::span<const uint64_t> output_counts,
+                  const CallOptions& options = {}) {
+    return submit({.kind = CollectiveKind::kAllToAll,
+                   .type = data_type_of<T>,
+                   .input = input.data(),
+                   .input_elems = input.size(),
+                   .output = output.data(),
+                   .output_elems = output.size(),
+                   .counts = input_counts,
+                   .output_counts = output_counts,
+                   .options = options});
+  }
+  // `output` counts at the root alone. Counts: elements of each rank, the same list on all.
   template <Element T>
   Work gather(std::span<const T> input, std::span<T> output, const CallOptions& options = {}) {
     return call(CollectiveKind::kGather, input, output, options);
   }
   template <Element T>
+  Work gather(std::span<const T> input, std::span<T> output, std::span<const uint64_t> counts,
+              const CallOptions& options = {}) {
+    return call(CollectiveKind::kGather, input, output, options, counts);
+  }
+  // `input` counts at the root alone.
+  template <Element T>
   Work scatter(std::span<const T> input, std::span<T> output, const CallOptions& options = {}) {
     return call(CollectiveKind::kScatter, input, output, options);
+  }
+  template <Element T>
+  Work scatter(std::span<const T> input, std::span<T> output, std::span<const uint64_t> counts,
+               const CallOptions& options = {}) {
+    return call(CollectiveKind::kScatter, input, output, options, counts);
   }
   Work barrier(const CallOptions& options = {}) {
     return submit({.kind = CollectiveKind::kBarrier, .options = options});
   }
 
+  // A message to one rank, which calls recv with the same count, type, name and tag. Any order of
+  // calls works, also to oneself. A send is over when `data` may be reused: for small messages at
+  // once, for others when the receiver has read them.
+  template <Element T>
+  Work send(std::span<const T> data, uint32_t peer, const CallOptions& options = {}) {
+    return submit({.kind = CollectiveKind::kSendRecv,
+                   .type = data_type_of<T>,
+                   .input = data.data(),
+                   .input_elems = data.size(),
+                   .peer = peer,
+                   .options = options});
+  }
+  template <Element T>
+    requires(!std::is_const_v<T>)
+  Work send(std::span<T> data, uint32_t peer, const CallOptions& options = {}) {
+    return send(std::span<const T>(data), peer, options);
+  }
+  template <Element T>
+  Work recv(std::span<T> data, uint32_t peer, const CallOptions& options = {}) {
+    return submit({.kind = CollectiveKind::kSendRecv,
+                   .type = data_type_of<T>,
+                   .output = data.data(),
+                   .output_elems = data.size(),
+                   .peer = peer,
+                   .receives = true,
+                   .options = options});
+  }
+
   // Any call, by its fields.
   Work submit(const Call& call);
 
-  // The members at these places, in this order; all of them call it with the same list.
+  // The members at these places, in this order; all of them, and nobody else, call it with the same
+  // list. Nothing is sent. The communicators that come of it may overlap in any way.
   Result<Communicator> subset(std::span<const uint32_t> ranks);
+  // The same members again: calls on the copy never meet calls on the original.
+  Result<Communicator> duplicate();
+  // All members call it; those of equal color form a communicator, in order of key, then of rank.
+  // Waits for all, like a collective. Name and deadline of the options count.
+  Result<Communicator> split(int64_t color, int64_t key, const CallOptions& options = {});
+
+  // Ends every operation of this communicator with kAborted, here and on all members, under way and
+  // later. Communicators made from it are others. Never blocks; any thread.
+  void abort();
+  // The members that live. All of them call it, after an error of kPeerLost or an abort; it waits
+  // for all that live, whatever has become of this communicator's operations.
+  //
+  // Promise: every caller that lives on gets the same members. A rank that any caller knew to be
+  // dead when it called is not among them. One that dies meanwhile may be: calls on the new
+  // communicator then fail with kPeerLost, and shrink it again. kDeadline when one that lives does
+  // not call; others may then have got their communicator.
+  Result<Communicator> shrink(const CallOptions& options = {});
 
   // For tutti's own parts.
   explicit Communicator(std::shared_ptr<comm::Group> group) : group_(std::move(group)) {}

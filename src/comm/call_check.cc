@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/try.h"
 
 namespace tutti::comm {
@@ -16,13 +18,16 @@ class Checker {
       : call_(call), num_ranks_(num_ranks), self_(self.value) {}
 
   Result<CheckedCall> check() {
+    if (static_cast<int>(call_.kind) >= kNumCollectiveKinds) {
+      return Error{ErrorCode::kInvalidArgument, "no such collective"};
+    }
     TUTTI_TRY(check_options());
     TUTTI_TRY(check_sizes());
     TUTTI_TRY(check_buffers());
     CheckedCall checked;
     checked.key = {call_.kind,
                    static_cast<uint32_t>(size_of(call_.type)),
-                   root(),
+                   is_pair() ? 0 : root(),
                    row_,
                    {call_.counts.begin(), call_.counts.end()}};
     checked.signature = {
@@ -36,7 +41,12 @@ class Checker {
   }
 
  private:
-  [[nodiscard]] uint32_t root() const { return is_rooted(call_.kind) ? call_.options.root : 0; }
+  [[nodiscard]] bool is_pair() const { return call_.kind == CollectiveKind::kSendRecv; }
+  // Of a message: its sender.
+  [[nodiscard]] uint32_t root() const {
+    if (is_pair()) return call_.receives ? call_.peer : self_;
+    return is_rooted(call_.kind) ? call_.options.root : 0;
+  }
   [[nodiscard]] bool is_root() const { return self_ == root(); }
 
   [[nodiscard]] Error refuse(std::string_view what) const {
@@ -44,6 +54,11 @@ class Checker {
   }
 
   Status check_options() const {
+    if (static_cast<int>(call_.type) >= kNumDataTypes) return refuse("no such type of elements");
+    if (static_cast<int>(call_.options.op) >= kNumOps) return refuse("no such operator");
+    if (is_pair() && call_.peer >= num_ranks_) {
+      return refuse(fmt::format("peer {} of {} ranks", call_.peer, num_ranks_));
+    }
     if (root() >= num_ranks_) {
       return refuse(fmt::format("root {} of {} ranks", root(), num_ranks_));
     }
@@ -76,7 +91,10 @@ class Checker {
         TUTTI_TRY(row_is(call_.input_elems, call_.output_elems));
         return row_is_parts(row_, row_ / num_ranks_);
       case CollectiveKind::kBarrier: return row_is(0, 0);
-      case CollectiveKind::kSendRecv: return row_is(call_.input_elems, call_.input_elems);
+      case CollectiveKind::kSendRecv: {
+        const uint64_t elems = call_.receives ? call_.output_elems : call_.input_elems;
+        return row_is(elems, elems);
+      }
     }
     return {};
   }
@@ -96,7 +114,8 @@ class Checker {
 
   Status row_is_parts(uint64_t row, uint64_t part) {
     TUTTI_TRY(row_is(row, row));
-    if (part > row || part * num_ranks_ != row) {
+    const bool overflows = part > uint64_t{INT64_MAX} / num_ranks_;
+    if (overflows || part * num_ranks_ != row) {
       return refuse(
           fmt::format("input has {} elements and output {}; the larger must be {} times "
                       "the smaller, once a rank",
@@ -105,33 +124,65 @@ class Checker {
     return {};
   }
 
-  Status check_counts() {
-    if (call_.counts.size() != num_ranks_) {
-      return refuse(fmt::format("{} counts for {} ranks", call_.counts.size(), num_ranks_));
+  Result<uint64_t> sum_of(std::span<const uint64_t> counts) const {
+    if (counts.size() != num_ranks_) {
+      return refuse(fmt::format("{} counts for {} ranks", counts.size(), num_ranks_));
     }
     uint64_t sum = 0;
-    for (const uint64_t count : call_.counts) {
+    for (const uint64_t count : counts) {
       if (count > uint64_t{INT64_MAX} - sum) return refuse("the counts overflow");
       sum += count;
     }
+    return sum;
+  }
+
+  Status check_counts() {
+    switch (call_.kind) {
+      case CollectiveKind::kAllGather:
+      case CollectiveKind::kReduceScatter:
+      case CollectiveKind::kGather:
+      case CollectiveKind::kScatter: return check_blocks();
+      case CollectiveKind::kAllToAll: return check_exchange();
+      case CollectiveKind::kAllReduce:
+      case CollectiveKind::kReduce:
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kBarrier:
+      case CollectiveKind::kSendRecv: break;
+    }
+    return refuse("takes no counts");
+  }
+
+  Status check_exchange() {
+    TUTTI_ASSIGN(const uint64_t sent, sum_of(call_.counts));
+    TUTTI_ASSIGN(const uint64_t received, sum_of(call_.output_counts));
+    TUTTI_TRY(row_is(sent, sent));
+    TUTTI_TRY(row_is(received, received));
+    if (call_.counts[self_] != call_.output_counts[self_]) {
+      return refuse(fmt::format("rank {} sends {} elements to itself and expects {}", self_,
+                                call_.counts[self_], call_.output_counts[self_]));
+    }
+    return fits_counts(sent, received);
+  }
+
+  Status check_blocks() {
+    TUTTI_ASSIGN(const uint64_t sum, sum_of(call_.counts));
     TUTTI_TRY(row_is(sum, sum));
     const uint64_t own = call_.counts[self_];
     const bool whole_is_output = call_.kind == CollectiveKind::kAllGather ||
                                  (call_.kind == CollectiveKind::kGather && is_root());
     const bool whole_is_input = call_.kind == CollectiveKind::kReduceScatter ||
                                 (call_.kind == CollectiveKind::kScatter && is_root());
-    const uint64_t want_input = whole_is_input ? sum : own;
-    const uint64_t want_output = whole_is_output ? sum : own;
     const bool has_input = call_.kind != CollectiveKind::kScatter || is_root();
     const bool has_output = call_.kind != CollectiveKind::kGather || is_root();
-    if ((has_input && call_.input_elems != want_input) ||
-        (has_output && call_.output_elems != want_output)) {
-      return refuse(
-          fmt::format("by the counts input has {} elements and output {}, but they have "
-                      "{} and {}",
-                      want_input, want_output, call_.input_elems, call_.output_elems));
-    }
-    return {};
+    return fits_counts(has_input ? (whole_is_input ? sum : own) : call_.input_elems,
+                       has_output ? (whole_is_output ? sum : own) : call_.output_elems);
+  }
+
+  Status fits_counts(uint64_t input_elems, uint64_t output_elems) const {
+    if (call_.input_elems == input_elems && call_.output_elems == output_elems) return {};
+    return refuse(
+        fmt::format("by the counts input has {} elements and output {}, but they have {} and {}",
+                    input_elems, output_elems, call_.input_elems, call_.output_elems));
   }
 
   Status check_buffers() const {
@@ -193,6 +244,11 @@ class Checker {
 
 Result<CheckedCall> check_call(const Call& call, uint32_t num_ranks, Rank self) {
   return Checker(call, num_ranks, self).check();
+}
+
+uint64_t deadline_of(const CallOptions& options) {
+  const auto limit = static_cast<uint64_t>(std::max<int64_t>(options.deadline.count(), 0));
+  return base::now_ns() + limit;
 }
 
 }  // namespace tutti::comm

@@ -20,4 +20,7 @@ struct CheckedCall {
 
 [[nodiscard]] Result<CheckedCall> check_call(const Call& call, uint32_t num_ranks, Rank self);
 
+// When the call's deadline is, on base/clock.h.
+[[nodiscard]] uint64_t deadline_of(const CallOptions& options);
+
 }  // namespace tutti::comm

@@ -1,5 +1,7 @@
 #include "tutti/communicator.h"
 
+#include <numeric>
+
 #include "base/try.h"
 #include "comm/group.h"
 #include "comm/job.h"
@@ -33,7 +35,7 @@ Result<std::vector<Communicator>> Communicator::threads(uint32_t num_ranks) {
 }
 
 uint32_t Communicator::rank() const { return group_->self().value; }
-uint32_t Communicator::num_ranks() const { return static_cast<uint32_t>(group_->members().size()); }
+uint32_t Communicator::num_ranks() const { return group_->num_ranks(); }
 
 Work Communicator::submit(const Call& call) { return group_->submit(call); }
 
@@ -41,5 +43,23 @@ Result<Communicator> Communicator::subset(std::span<const uint32_t> ranks) {
   TUTTI_ASSIGN(auto group, group_->subset(ranks));
   return Communicator(std::move(group));
 }
+
+Result<Communicator> Communicator::duplicate() {
+  std::vector<uint32_t> ranks(num_ranks());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return subset(ranks);
+}
+
+Result<Communicator> Communicator::split(int64_t color, int64_t key, const CallOptions& options) {
+  TUTTI_ASSIGN(auto group, group_->split(color, key, options));
+  return Communicator(std::move(group));
+}
+
+Result<Communicator> Communicator::shrink(const CallOptions& options) {
+  TUTTI_ASSIGN(auto group, group_->shrink(options));
+  return Communicator(std::move(group));
+}
+
+void Communicator::abort() { group_->abort(); }
 
 }  // namespace tutti

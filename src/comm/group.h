@@ -1,20 +1,18 @@
-// What a communicator is inside: members, names, programs.
+// What a communicator is inside: members, names, and how a call becomes an operation. Any thread.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
 #include "comm/call_check.h"
 #include "comm/node.h"
-#include "comm/program_cache.h"
+#include "comm/self_mail.h"
 #include "tutti/communicator.h"
 #include "tutti/result.h"
 
@@ -27,30 +25,54 @@ class Group {
   Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members);
 
   [[nodiscard]] Rank self() const { return self_; }
-  [[nodiscard]] const std::vector<Rank>& members() const { return members_; }
+  [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(members_.size()); }
   [[nodiscard]] Node& node() const { return *node_; }
+  [[nodiscard]] SelfMail& self_mail() { return self_mail_; }
 
   Work submit(const Call& call);
+
+  // As in tutti/communicator.h.
   Result<std::shared_ptr<Group>> subset(std::span<const uint32_t> ranks);
+  Result<std::shared_ptr<Group>> split(int64_t color, int64_t key, const CallOptions& options);
+  Result<std::shared_ptr<Group>> shrink(const CallOptions& options);
+  void abort();
+  // Ends messages to oneself if a member has aborted the group; the engine knows, and has no part
+  // in them.
+  void notice_abort();
 
  private:
-  // The number of the operation that the next call of this name is: equal on all members, since the
-  // i-th use of a name meets the i-th use.
-  uint64_t next_id(std::string_view name);
+  class Survey;  // shrink.cc
+  // Who takes part in an operation, under which number, with which programs.
+  struct Route {
+    uint64_t id;
+    uint64_t group;
+    std::span<const Rank> members;
+    Programs* programs;
+  };
+  Work start(const Call& call, const CheckedCall& checked, const Route& route);
+  // One end of a message to or from another rank; `group` as in engine::Request.
+  Work start_end(const Call& call, uint64_t id, uint64_t group);
+  Work exchange(const Call& call);
+  Work all_to_all_uneven(const Call& call);
+
+  // The number of the operation that the next call of this key is: equal on all members, since the
+  // i-th use of a key meets the i-th use.
+  uint64_t next_id(const CallOptions& options);
+  uint64_t next_use(uint64_t key);
+  std::shared_ptr<Group> part(uint64_t id, std::span<const uint32_t> ranks) const;
 
   std::shared_ptr<Node> node_;
   uint64_t id_;
-  std::vector<Rank> members_;
-  Rank self_;  // place among the members
+  std::span<const Rank> members_;  // on the node's shelf, as are the programs
+  Rank self_;                      // place among the members
+  Programs* programs_;
+  Programs* sender_programs_;
+  Programs* receiver_programs_;
+  SelfMail self_mail_;
+  std::atomic<uint64_t> num_unnamed_{0};
 
-  std::mutex mutex_;  // guards what follows; held for lookups, never across a wait
-  ProgramCache programs_;
-  uint64_t num_unnamed_ = 0;
-  std::map<std::string, uint64_t, std::less<>> uses_;  // of each name
-  std::map<std::vector<uint32_t>, uint64_t> subsets_;  // how often each was made
+  std::mutex mutex_;                             // guards what follows; never held across a wait
+  std::unordered_map<uint64_t, uint64_t> uses_;  // of each key
 };
-
-// A good hash of two numbers; never 0.
-[[nodiscard]] uint64_t mix(uint64_t a, uint64_t b);
 
 }  // namespace tutti::comm

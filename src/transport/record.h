@@ -15,6 +15,7 @@ enum class RecordKind : uint8_t {
   kPacket = 1,  // a message with its data: the payload
   kHello = 2,   // the sender has issued the operation; the payload says where its memory is
   kFailed = 3,  // the operation cannot complete; the payload says why
+  kAbort = 4,   // `operation` is a communicator: all operations on it are over
 };
 
 // What must be the same on every rank of an operation. Travels with everything that is said about

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/sanitized.h"
@@ -95,6 +96,73 @@ void lose_a_rank(Communicator& comm) {
   std::printf("rank %u: the survivors go on\n", comm.rank());
 }
 
+// Everybody sends to everybody, itself included, up to what is pulled out of other processes.
+void messages(Communicator& comm) {
+  const uint32_t n = comm.num_ranks();
+  for (const uint64_t elems : {0u, 1u, 60u, 8193u, 200'000u}) {
+    std::vector<int64_t> out(elems, comm.rank());
+    std::vector<std::vector<int64_t>> in(n, std::vector<int64_t>(elems));
+    Work all;
+    for (uint32_t i = 0; i < n; ++i) {
+      all += comm.recv(std::span(in[n - 1 - i]), n - 1 - i, {.tag = elems});
+      all += comm.send(std::span(out), (comm.rank() + i) % n, {.tag = elems});
+    }
+    all.wait().value();
+    for (uint32_t from = 0; from < n; ++from) {
+      expect(comm, in[from] == std::vector<int64_t>(elems, from), "a message is wrong");
+    }
+  }
+  std::printf("rank %u: all right\n", comm.rank());
+}
+
+// Rank 1 is dead before the others shrink; ranks 4 and 6 die at some moment of it.
+void shrink(Communicator& comm) {
+  comm.barrier().wait().value();
+  if (comm.rank() == 1) _exit(0);
+  const tutti::Status status = comm.barrier().wait();
+  expect(comm, !status.ok() && status.error().code == tutti::ErrorCode::kPeerLost,
+         "the barrier did not tell of rank 1");
+  const bool dies = comm.rank() == 4 || comm.rank() == 6;
+  if (dies) {
+    const int64_t turns = static_cast<int64_t>(std::random_device{}() % 400'000);
+    std::printf("rank %u: dies after %ld turns\n", comm.rank(), static_cast<long>(turns));
+    std::fflush(stdout);
+    std::thread([turns] {
+      for (volatile int64_t left = turns; left > 0;) left = left - 1;
+      _exit(0);
+    }).detach();
+  }
+  Communicator rest = comm;
+  std::vector<uint32_t> names;
+  while (true) {
+    rest = rest.shrink().value();
+    if (dies) _exit(0);
+    names.assign(rest.num_ranks(), 0);
+    const uint32_t own = comm.rank();
+    // Liveness: all that live do the same; the dead have no part in it, so it fails on all.
+    if (rest.all_gather(std::span(&own, 1), std::span(names)).wait().ok()) break;
+  }
+  std::string text;
+  for (const uint32_t name : names) text += " " + std::to_string(name);
+  std::printf("rank %u: alive are%s.\n", comm.rank(), text.c_str());
+}
+
+// Rank 2 aborts what the others wait in; then all go on together.
+void abort_all(Communicator& comm) {
+  std::vector<float> data(100'000, 1);
+  if (comm.rank() == 2) {
+    comm.abort();
+  } else {
+    const tutti::Status status = comm.all_reduce(std::span(data)).wait();
+    expect(comm, !status.ok(), "completed without rank 2");
+    std::printf("rank %u: %s\n", comm.rank(), status.error().message.c_str());
+  }
+  Communicator again = comm.shrink().value();
+  again.all_reduce(std::span(data)).wait().value();
+  expect(comm, data[99'999] == static_cast<float>(comm.num_ranks()), "the sum is wrong");
+  std::printf("rank %u: goes on\n", comm.rank());
+}
+
 void disagree(Communicator& comm) {
   std::vector<float> data(comm.rank() == 2 ? 5001 : 5000);
   const tutti::Status status = comm.all_reduce(std::span(data), {.name = "grad"}).wait();
@@ -113,6 +181,12 @@ int main(int argc, char** argv) {
     std::printf("rank %u: all right\n", comm.rank());
   } else if (scenario == "lose_a_rank") {
     lose_a_rank(comm);
+  } else if (scenario == "messages") {
+    messages(comm);
+  } else if (scenario == "shrink") {
+    shrink(comm);
+  } else if (scenario == "abort_all") {
+    abort_all(comm);
   } else if (scenario == "disagree") {
     disagree(comm);
   } else {

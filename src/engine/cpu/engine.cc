@@ -38,6 +38,7 @@ Result<Operation*> Engine::begin(const Request& request) {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
+  if (const Abort* abort = find_abort(request.group)) return abort_error(request, abort->by);
   Operation& op = *new_operation();
   op.request = request;
   if (Status status = prepare(op); !status) {
@@ -57,6 +58,7 @@ bool Engine::progress() {
   const Turn turn(busy_);
   moved_ = false;
   drain();
+  if (num_untold_ != 0) tell_aborts();
   // An operation that leaves the queue is replaced by the last one, which has its turn next.
   for (size_t i = 0; i < queue_.size();) {
     Operation& op = *queue_[i];
@@ -178,6 +180,22 @@ void Engine::give_up(Operation* op, ErrorCode code) {
   const Turn turn(busy_);
   if (op->state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
   fail_everywhere(*op, {static_cast<uint32_t>(code), endpoint_.self().value, 0, 0, {}});
+}
+
+void Engine::abort(uint64_t group, std::span<const Rank> members) {
+  const Turn turn(busy_);
+  if (find_abort(group) != nullptr) return;
+  end_group(group, endpoint_.self());
+  std::vector<Rank>& to_tell = aborts_.back().to_tell;
+  to_tell.assign(members.begin(), members.end());
+  std::erase(to_tell, endpoint_.self());
+  tell_aborts();
+}
+
+Rank Engine::aborter_of(uint64_t group) {
+  const Turn turn(busy_);
+  const Abort* const abort = find_abort(group);
+  return abort == nullptr ? kNoRank : abort->by;
 }
 
 void Engine::lose(Rank rank, std::string why) {

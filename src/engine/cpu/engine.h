@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,11 @@ class Engine {
   void release(Operation* op);
   // Ends an operation here and on its peers: kDeadline, or kAborted.
   void give_up(Operation* op, ErrorCode code);
+  // Ends all operations of a communicator (Request::group) with kAborted, now and later, here and
+  // on its members. Waits for nobody: who cannot be told now is told when there is room.
+  void abort(uint64_t group, std::span<const Rank> members);
+  // Who has aborted the communicator, as far as this rank has heard; kNoRank: nobody.
+  [[nodiscard]] Rank aborter_of(uint64_t group);
   // A rank is gone: what needs it fails, now and later. `why` is for people, and not empty.
   void lose(Rank rank, std::string why);
 
@@ -69,6 +75,11 @@ class Engine {
   struct Early {
     EarlyRecord* first = nullptr;
     EarlyRecord* last = nullptr;
+  };
+  struct Abort {
+    uint64_t group;
+    Rank by;
+    std::vector<Rank> to_tell;
   };
   // Held by the one thread that runs the engine.
   class Turn;
@@ -91,6 +102,9 @@ class Engine {
   void deliver_packet(Operation& op, Rank from, const transport::Record& record);
   void deliver_hello(Operation& op, Rank from, const transport::Record& record);
   void fail_everywhere(Operation& op, const Failure& failure);
+  void end_group(uint64_t group, Rank by);
+  void tell_aborts();
+  [[nodiscard]] const Abort* find_abort(uint64_t group) const;
 
   // What an operation needs next.
   enum class Need : uint8_t {
@@ -125,6 +139,8 @@ class Engine {
   std::vector<EarlyRecord*> spare_records_;
   std::vector<std::unique_ptr<Early>> all_early_;
   std::vector<Early*> spare_early_;
+  std::vector<Abort> aborts_;      // of communicators that are over
+  size_t num_untold_ = 0;          // members that have not been told of one of them
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
   EngineCounts counts_;
 };

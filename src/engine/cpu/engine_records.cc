@@ -32,6 +32,10 @@ void Engine::drain() {
 }
 
 void Engine::receive(Rank from, RecordKind kind, const Record& record) {
+  if (kind == RecordKind::kAbort) {
+    end_group(record.header.operation, from);
+    return;
+  }
   Operation* const op = operations_.find(record.header.operation);
   if (op == nullptr) {
     keep(from, kind, record);

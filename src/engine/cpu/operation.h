@@ -36,7 +36,9 @@ struct Request {
   uint64_t id = 0;  // equal on all ranks, and unlike that of any other operation under way
   transport::Signature signature;
   const BoundProgram* program = nullptr;
-  std::span<const Rank> members;  // of the communicator, as ranks of the endpoint
+  std::span<const Rank> members;       // who takes part, as ranks of the endpoint
+  std::span<const Rank> communicator;  // to name ranks by their place in; empty: `members`
+  uint64_t group = 0;                  // whose abort ends the operation; 0: nobody's
   const void* input = nullptr;
   void* output = nullptr;
   ReduceFn reduce = nullptr;

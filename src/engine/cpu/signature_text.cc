@@ -11,8 +11,8 @@ namespace tutti::engine {
 namespace {
 
 size_t place_of(const Request& request, Rank rank) {
-  const auto found = std::find(request.members.begin(), request.members.end(), rank);
-  return static_cast<size_t>(found - request.members.begin());
+  const auto all = request.communicator.empty() ? request.members : request.communicator;
+  return static_cast<size_t>(std::find(all.begin(), all.end(), rank) - all.begin());
 }
 
 }  // namespace
@@ -29,6 +29,7 @@ std::string to_string(const transport::Signature& s) {
                         : fmt::format("{} ", s.count);
   text += tutti::to_string(static_cast<DataType>(s.type));
   if (is_reducing(kind)) text += fmt::format(", {}", tutti::to_string(static_cast<Op>(s.op)));
+  if (kind == CollectiveKind::kSendRecv) return text + fmt::format(" from rank {}", s.root);
   if (is_rooted(kind)) text += fmt::format(", root {}", s.root);
   return text;
 }
@@ -58,6 +59,11 @@ Error error_of(const Request& request, const Failure& failure,
     case ErrorCode::kOutOfMemory: break;
   }
   return {ErrorCode::kAborted, fmt::format("rank {} aborted {}", rank, what)};
+}
+
+Error abort_error(const Request& request, Rank by) {
+  return {ErrorCode::kAborted, fmt::format("rank {} aborted the communicator: {} cannot complete",
+                                           place_of(request, by), to_string(request.signature))};
 }
 
 Error nonsense_error(const Request& request, Rank from, std::string_view what) {

@@ -19,6 +19,8 @@ namespace tutti::engine {
 // out. The message names ranks by their place in the communicator.
 [[nodiscard]] Error error_of(const Request& request, const Failure& failure,
                              const transport::Signature& of_rank);
+// Its communicator was aborted.
+[[nodiscard]] Error abort_error(const Request& request, Rank by);
 // A peer said what no correct peer says.
 [[nodiscard]] Error nonsense_error(const Request& request, Rank from, std::string_view what);
 

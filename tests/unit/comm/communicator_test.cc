@@ -5,24 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 #include <numeric>
 #include <string>
-#include <thread>
+
+#include "tests/unit/comm/on_ranks.h"
 
 namespace tutti {
 namespace {
 
+using test::on_ranks;
 using testing::AllOf;
 using testing::HasSubstr;
-
-// Runs `body` on every rank and waits for all.
-void on_ranks(uint32_t num_ranks, const std::function<void(Communicator&)>& body) {
-  std::vector<Communicator> ranks = Communicator::threads(num_ranks).value();
-  std::vector<std::thread> threads;
-  for (Communicator& comm : ranks) threads.emplace_back([&] { body(comm); });
-  for (std::thread& thread : threads) thread.join();
-}
 
 std::vector<int64_t> numbers(uint64_t count, int64_t first) {
   std::vector<int64_t> row(count);

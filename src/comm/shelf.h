@@ -1,0 +1,67 @@
+// What operations refer to while they are under way, and communicators must therefore not take with
+// them when they go: programs, and lists of members. Kept as long as the rank; equal things once,
+// so that it grows with the variety of calls and not with their number. Any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "comm/program_cache.h"
+#include "engine/bound_program.h"
+#include "tutti/result.h"
+
+namespace tutti::comm {
+
+// The programs of one place among so many ranks, whichever ranks they are.
+class Programs {
+ public:
+  Programs(uint32_t num_ranks, Rank self) : cache_(num_ranks, self) {}
+
+  [[nodiscard]] Result<const engine::BoundProgram*> find(const ProgramKey& key) {
+    const std::lock_guard lock(mutex_);
+    return cache_.find(key);
+  }
+
+ private:
+  std::mutex mutex_;  // held while a program is made
+  ProgramCache cache_;
+};
+
+class Shelf {
+ public:
+  Shelf(Rank self, uint32_t num_ranks) {
+    for (uint32_t peer = 0; peer < num_ranks; ++peer) pairs_.push_back({self, Rank{peer}, self});
+  }
+
+  [[nodiscard]] std::span<const Rank> members(std::vector<Rank> list) {
+    const std::lock_guard lock(mutex_);
+    return *lists_.insert(std::move(list)).first;
+  }
+  [[nodiscard]] Programs& programs(uint32_t num_ranks, Rank self) {
+    const std::lock_guard lock(mutex_);
+    const std::pair key{num_ranks, self};
+    return programs_.try_emplace(key, num_ranks, self).first->second;
+  }
+  // This rank and a peer, the sender first.
+  [[nodiscard]] std::span<const Rank> to(Rank peer) const {
+    return std::span(pairs_[peer.value]).first(2);
+  }
+  [[nodiscard]] std::span<const Rank> from(Rank peer) const {
+    return std::span(pairs_[peer.value]).last(2);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::vector<Rank>> lists_;
+  std::map<std::pair<uint32_t, Rank>, Programs> programs_;
+  std::vector<std::array<Rank, 3>> pairs_;  // by peer: oneself, the peer, oneself
+};
+
+}  // namespace tutti::comm

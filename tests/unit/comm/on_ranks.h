@@ -1,0 +1,20 @@
+// A thread for each rank of a job, as a user of Communicator::threads has them.
+#pragma once
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "tutti/communicator.h"
+
+namespace tutti::test {
+
+// Runs `body` on every rank and waits for all.
+inline void on_ranks(uint32_t num_ranks, const std::function<void(Communicator&)>& body) {
+  std::vector<Communicator> ranks = Communicator::threads(num_ranks).value();
+  std::vector<std::thread> threads;
+  for (Communicator& comm : ranks) threads.emplace_back([&] { body(comm); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace tutti::test
