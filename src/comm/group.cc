@@ -8,7 +8,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/try.h"
+#include "comm/diagnosis/report.h"
 #include "engine/cpu/reduce.h"
 
 namespace tutti::comm {
@@ -22,6 +24,15 @@ uint64_t hash_text(std::string_view text) {
   uint64_t hash = text.size();
   for (const char c : text) hash = mix(hash, static_cast<unsigned char>(c));
   return hash;
+}
+
+void log_call(const engine::Request& request, Rank self) {
+  BoardEntry facts;
+  facts.signature = request.signature;
+  facts.number = request.number;
+  facts.name.assign(request.name);
+  base::log(base::LogLevel::kTrace, self.value,
+            fmt::format("{} issued among {} ranks", describe(facts), request.members.size()));
 }
 
 Rank place_of(const std::vector<Rank>& members, Rank rank) {
@@ -47,11 +58,15 @@ Group::Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members)
       self_(place_of(members_, node_->engine.endpoint().self())),
       programs_(static_cast<uint32_t>(members_.size()), self_) {}
 
-uint64_t Group::next_id(std::string_view name) {
-  if (name.empty()) return mix(id_, num_unnamed_++);
+Group::Key Group::next_key(std::string_view name) {
+  if (name.empty()) {
+    const uint64_t number = num_unnamed_++;
+    return {mix(id_, number), number};
+  }
   auto use = uses_.find(name);
   if (use == uses_.end()) use = uses_.emplace(name, 0).first;
-  return mix(mix(mix(id_, kNamed), hash_text(name)), use->second++);
+  const uint64_t number = use->second++;
+  return {mix(mix(mix(id_, kNamed), hash_text(name)), number), number};
 }
 
 Work Group::submit(const Call& call) {
@@ -63,8 +78,11 @@ Work Group::submit(const Call& call) {
     auto program = programs_.find(checked->key);
     if (!program) return Work(std::move(program.error()));
     request.program = *program;
-    request.id = next_id(call.options.name);
+    const Key key = next_key(call.options.name);
+    request.id = key.id;
+    request.number = key.number;
   }
+  request.name = call.options.name;
   request.signature = checked->signature;
   request.members = members_;
   request.input = call.input;
@@ -78,6 +96,8 @@ Work Group::submit(const Call& call) {
       base::now_ns() + static_cast<uint64_t>(std::max<int64_t>(call.options.deadline.count(), 0));
   auto operation = node_->engine.submit(request);
   if (!operation) return Work(std::move(operation.error()));
+  if (base::logs(base::LogLevel::kTrace)) log_call(request, node_->engine.endpoint().self());
+  node_->notice();
   return {this, *operation};
 }
 

@@ -34,9 +34,13 @@ class Group {
   Result<std::shared_ptr<Group>> subset(std::span<const uint32_t> ranks);
 
  private:
-  // The number of the operation that the next call of this name is: equal on all members, since the
+  // What the next call of this name is matched by: the id is equal on all members, since the
   // i-th use of a name meets the i-th use.
-  uint64_t next_id(std::string_view name);
+  struct Key {
+    uint64_t id;
+    uint64_t number;  // which use of the name, or which unnamed call
+  };
+  Key next_key(std::string_view name);
 
   std::shared_ptr<Node> node_;
   uint64_t id_;

@@ -26,12 +26,14 @@ void Work::finish() {
 Status Work::wait() {
   if (operation_ == nullptr) return result_;
   comm::Node& node = group_->node();
+  operation_->is_waited.store(true, std::memory_order_relaxed);
   // Liveness: the operation ends when its peers come, or at its deadline.
   const bool is_over =
       engine::wait_until(node.engine, *operation_, node.policy, operation_->request.deadline_ns);
   if (!is_over) node.engine.give_up(operation_, ErrorCode::kDeadline);
   if (operation_->state.load(std::memory_order_acquire) == OperationState::kFailed) {
     result_ = operation_->error;
+    node.note_failure(result_.error());
   }
   node.engine.release(std::exchange(operation_, nullptr));
   return result_;
