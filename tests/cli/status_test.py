@@ -176,7 +176,7 @@ class Files(StatusTest):
 class Debug(StatusTest):
     def test_levels_add_lines(self):
         def lines(level):
-            _, err = self.finish("disagree", 2, "--no-prefix", TUTTI_DEBUG=level)
+            _, err = self.finish("disagree", 3, "--no-prefix", TUTTI_DEBUG=level)
             for line in err.splitlines():
                 self.assertRegex(line, r"^\[[^:\]]+:\d+\] rank \d tutti (VERSION|WARN|INFO|TRACE) ")
             return err
@@ -184,13 +184,13 @@ class Debug(StatusTest):
         self.assertIn("tutti VERSION version", lines("VERSION"))
         self.assertIn("tutti WARN ranks disagree", lines("WARN"))
         info = lines("INFO")
-        self.assertIn("joined a job of 2 ranks", info)
-        self.assertIn("algorithm two_shot", info)
+        self.assertIn("joined a job of 3 ranks", info)
+        self.assertRegex(info, r"all_reduce of \d+ bytes among 3 ranks: algorithm \w+")
         self.assertNotIn("TRACE", info)
         self.assertIn('tutti TRACE all_reduce "grad" of 5000 float32, sum issued', lines("TRACE"))
 
     def test_a_level_that_is_none_is_named_once(self):
-        _, err = self.finish("disagree", 2, TUTTI_DEBUG="LOUD")
+        _, err = self.finish("disagree", 3, TUTTI_DEBUG="LOUD")
         self.assertEqual(err.count("TUTTI_DEBUG='LOUD'"), 1)
 
 
