@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/library_thread.h"
 
 namespace tutti::comm {
 namespace {
@@ -20,7 +21,9 @@ constexpr uint64_t kBellNs = 10'000'000;
 }  // namespace
 
 ProgressThread::ProgressThread(engine::Engine& engine, Options options)
-    : engine_(engine), options_(std::move(options)), thread_([this] { run(); }) {}
+    : engine_(engine),
+      options_(std::move(options)),
+      thread_(base::start_library_thread("tutti-progress", [this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
   {

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/library_thread.h"
+
 namespace tutti::comm {
 namespace {
 
@@ -38,7 +40,7 @@ Result<std::unique_ptr<Watch>> Watch::start(const std::vector<Process>& processe
     }
     watch->watched_.push_back({process, std::move(fd)});
   }
-  watch->thread_ = std::thread([raw = watch.get()] { raw->run(); });
+  watch->thread_ = base::start_library_thread("tutti-watch", [raw = watch.get()] { raw->run(); });
   return watch;
 }
 

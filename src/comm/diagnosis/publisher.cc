@@ -26,6 +26,7 @@ uint64_t mark_of(const Operation& op) {
     add(cursor.bytes);
   }
   for (const uint32_t count : op.in_counts) add(count);
+  for (const uint64_t bytes : op.exported) add(bytes);
   return mark;
 }
 

@@ -29,8 +29,13 @@ uint32_t peer_of(const Operation& op, const ProgramStep& step) {
   return op.request.members[program.peers[link.peer].value].value;
 }
 
-uint64_t bytes_of(const BoundProgram& program, const ProgramStep& step) {
-  if (kind_of(step) == ir::StepKind::kSend) return 0;  // announced, not moved
+uint64_t bytes_of(const Operation& op, const ProgramStep& step) {
+  const BoundProgram& program = *op.request.program;
+  if (kind_of(step) == ir::StepKind::kSend) {
+    if (step.exported == kNoLink) return 0;
+    const Export& mirrored = program.exports[step.exported];
+    return op.mirrors[mirrored.buffer] == nullptr ? 0 : mirrored.bytes;  // else announced only
+  }
   const auto first = program.pieces.begin() + step.first_piece;
   return std::accumulate(first, first + step.num_pieces, uint64_t{0},
                          [](uint64_t sum, const Piece& piece) { return sum + piece.bytes; });
@@ -67,7 +72,7 @@ void StepTrace::end(Operation& op, const ProgramStep& step) {
   event.kind = trace::EventKind::kStep;
   event.begin = static_cast<int64_t>(times.begun);
   event.end = static_cast<int64_t>(now);
-  event.bytes = bytes_of(program, step);
+  event.bytes = bytes_of(op, step);
   ring_.push(event);
   times = {0, now};
 }
