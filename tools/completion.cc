@@ -61,7 +61,8 @@ void print_bash(const CLI::App& app) {
       "    plan) words='{}' ;;\n"
       "    --bind) words='none core' ;;\n"
       "    --) COMPREPLY=($(compgen -c -- \"$current\")); return ;;\n"
-      "    -o|--out|--trace|--chrome|verify|sim|convert|-n|--env|--grace|--timeout) words= ;;\n"
+      "    -o|--out|--trace|--chrome|verify|sim|convert|trace|-n|--env|--grace|--timeout) words= "
+      ";;\n"
       "    *)\n"
       "      case \"${{COMP_WORDS[1]:-}}\" in\n",
       algorithm_names(), machine_names(), collective_names());

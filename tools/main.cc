@@ -63,6 +63,8 @@ int run(int argc, char** argv) {
   add_run(app, action, program);
   add_bench(app, action);
   add_chaos(app, action);
+  add_status(app, action);
+  add_trace(app, action);
   add_completion(app, action);
   if (names_unknown_verb(app, argc, argv)) return kBadUse;
   try {

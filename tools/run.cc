@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/try.h"
@@ -26,6 +28,7 @@ struct Arguments {
   std::string bind = "none";
   bool keep_going = false;
   bool no_prefix = false;
+  std::string trace;
 };
 
 constexpr const char* kFooter = R"(Examples:
@@ -93,6 +96,12 @@ Result<launch::JobOptions> options_from(const Arguments& arguments, bool has_tim
   for (const std::string& change : arguments.environment) {
     TUTTI_TRY(launch::check_change(change));
   }
+  if (!arguments.trace.empty()) {
+    // A rank may go to another folder before it writes.
+    std::error_code error;
+    const std::string folder = std::filesystem::absolute(arguments.trace, error).string();
+    options.environment.push_back("TUTTI_TRACE=" + (error ? arguments.trace : folder));
+  }
   TUTTI_ASSIGN(options.grace, duration_from("--grace", arguments.grace_s));
   if (has_timeout) {
     TUTTI_ASSIGN(options.timeout, duration_from("--timeout", arguments.timeout_s));
@@ -141,6 +150,7 @@ void add_run(CLI::App& app, Action& action, const ProgramCommand& program) {
   verb->add_option("--timeout", a->timeout_s, "End the job after so many seconds");
   verb->add_option("--grace", a->grace_s, "Seconds to end by oneself before SIGTERM, SIGKILL")
       ->capture_default_str();
+  verb->add_option("--trace", a->trace, "A folder for a trace of every rank: see tutti trace");
   verb->add_flag("--keep-going", a->keep_going, "A failing rank does not end the others");
   verb->add_flag("--no-prefix", a->no_prefix, "Lines as they are, without their rank");
   verb->callback([a, verb, &program, &action] {

@@ -32,6 +32,8 @@ void add_convert(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action, const ProgramCommand& program);
 void add_bench(CLI::App& app, Action& action);
 void add_chaos(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
+void add_trace(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 }  // namespace tutti::tools

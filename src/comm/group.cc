@@ -1,14 +1,27 @@
 #include "comm/group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
+#include "comm/diagnosis/report.h"
 #include "comm/keys.h"
 #include "engine/cpu/reduce.h"
 
 namespace tutti::comm {
 namespace {
+
+void log_call(const engine::Request& request, Rank self) {
+  BoardEntry facts;
+  facts.signature = request.signature;
+  facts.number = request.number;
+  facts.name.assign(request.name);
+  base::log(base::LogLevel::kTrace, self.value,
+            fmt::format("{} issued among {} ranks", describe(facts), request.members.size()));
+}
 
 Rank place_of(std::span<const Rank> members, Rank rank) {
   const auto found = std::find(members.begin(), members.end(), rank);
@@ -32,12 +45,14 @@ uint64_t Group::next_use(uint64_t key) {
   return uses_[key]++;
 }
 
-uint64_t Group::next_id(const CallOptions& options) {
+Group::Key Group::next_key(const CallOptions& options) {
   if (options.name.empty() && options.tag == 0) {
-    return mix(id_, num_unnamed_.fetch_add(1, std::memory_order_relaxed));
+    const uint64_t number = num_unnamed_.fetch_add(1, std::memory_order_relaxed);
+    return {mix(id_, number), number};
   }
   const uint64_t key = key_of(mix(id_, kNamed), options);
-  return mix(key, next_use(key));
+  const uint64_t number = next_use(key);
+  return {mix(key, number), number};
 }
 
 Work Group::submit(const Call& call) {
@@ -47,14 +62,16 @@ Work Group::submit(const Call& call) {
   if (call.kind == CollectiveKind::kAllToAll && !call.counts.empty()) {
     return all_to_all_uneven(call);
   }
-  return start(call, *checked, {next_id(call.options), id_, members_, programs_});
+  return start(call, *checked, {next_key(call.options), id_, members_, programs_});
 }
 
 Work Group::start(const Call& call, const CheckedCall& checked, const Route& route) {
   auto program = route.programs->find(checked.key);
   if (!program) return Work(std::move(program.error()));
   engine::Request request;
-  request.id = route.id;
+  request.id = route.key.id;
+  request.number = route.key.number;
+  request.name = call.options.name;
   request.group = route.group;
   request.signature = checked.signature;
   request.program = *program;
@@ -70,6 +87,8 @@ Work Group::start(const Call& call, const CheckedCall& checked, const Route& rou
   request.deadline_ns = deadline_of(call.options);
   auto operation = node_->engine.submit(request);
   if (!operation) return Work(std::move(operation.error()));
+  if (base::logs(base::LogLevel::kTrace)) log_call(request, node_->engine.endpoint().self());
+  node_->notice();
   return {this, *operation};
 }
 

@@ -42,22 +42,26 @@ class Group {
 
  private:
   class Survey;  // shrink.cc
+  // What a call is matched by: the id is equal on all members, since the i-th use of a name or tag
+  // meets the i-th use.
+  struct Key {
+    uint64_t id;
+    uint64_t number;  // which use, or which unnamed call
+  };
   // Who takes part in an operation, under which number, with which programs.
   struct Route {
-    uint64_t id;
+    Key key;
     uint64_t group;
     std::span<const Rank> members;
     Programs* programs;
   };
   Work start(const Call& call, const CheckedCall& checked, const Route& route);
   // One end of a message to or from another rank; `group` as in engine::Request.
-  Work start_end(const Call& call, uint64_t id, uint64_t group);
+  Work start_end(const Call& call, Key key, uint64_t group);
   Work exchange(const Call& call);
   Work all_to_all_uneven(const Call& call);
 
-  // The number of the operation that the next call of this key is: equal on all members, since the
-  // i-th use of a key meets the i-th use.
-  uint64_t next_id(const CallOptions& options);
+  Key next_key(const CallOptions& options);
   uint64_t next_use(uint64_t key);
   std::shared_ptr<Group> part(uint64_t id, std::span<const uint32_t> ranks) const;
 

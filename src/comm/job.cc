@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "base/job_environment.h"
+#include "base/log.h"
 #include "base/try.h"
+#include "comm/diagnosis/status_socket.h"
 #include "transport/loopback/loopback.h"
 #include "transport/shm/shm.h"
 
@@ -39,6 +41,16 @@ Status make_private_directory(const std::string& path) {
   return {};
 }
 
+// A job can do without one.
+std::optional<StatusServer> status_server(const std::string& job_dir,
+                                          const transport::Endpoint& endpoint) {
+  Result<StatusServer> server = StatusServer::open(job_dir, endpoint);
+  if (server) return *std::move(server);
+  base::log(base::LogLevel::kWarn, endpoint.self().value,
+            fmt::format("tutti status will not work: {}", server.error().message));
+  return std::nullopt;
+}
+
 Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
   if (job.num_ranks == 1) {
     TUTTI_ASSIGN(auto loopback, transport::Loopback::create(1));
@@ -57,9 +69,11 @@ Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
     if (r != job.rank.value) processes.push_back({Rank{r}, shm->ranks()[r].process});
   }
   engine::Engine* const engine = &node->engine;
-  TUTTI_ASSIGN(node->watch, Watch::start(processes, [engine](Watch::Process dead) {
-                 engine->lose(dead.rank, fmt::format("its process {} has ended", dead.pid));
-               }));
+  const auto on_death = [engine](Watch::Process dead) {
+    engine->lose(dead.rank, fmt::format("its process {} has ended", dead.pid));
+  };
+  TUTTI_ASSIGN(node->watch,
+               Watch::start(processes, on_death, status_server(job.job_dir, engine->endpoint())));
   return node;
 }
 

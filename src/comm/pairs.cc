@@ -33,30 +33,31 @@ Work Group::exchange(const Call& call) {
   const Rank from = call.receives ? peer : self_;
   const Rank to = call.receives ? self_ : peer;
   const uint64_t key = key_of(pair_key(mix(id_, kPair), from, to), call.options);
-  const uint64_t id = mix(key, next_use(mix(key, call.receives ? kReceives : 0)));
+  const uint64_t number = next_use(mix(key, call.receives ? kReceives : 0));
+  const uint64_t id = mix(key, number);
   if (peer == self_) {
     notice_abort();
     const uint64_t elems = call.receives ? call.output_elems : call.input_elems;
     return {this, self_mail_.post({call.input, call.output, elems, call.type, call.receives, id,
                                    deadline_of(call.options)})};
   }
-  return start_end(call, id, id_);
+  return start_end(call, {id, number}, id_);
 }
 
-Work Group::start_end(const Call& call, uint64_t id, uint64_t group) {
+Work Group::start_end(const Call& call, Key key, uint64_t group) {
   auto checked = check_call(call, num_ranks(), self_);
   if (!checked) return Work(std::move(checked.error()));
   const Rank peer = members_[call.peer];
   const Shelf& shelf = node_->shelf;
   return start(call, *checked,
-               {id, group, call.receives ? shelf.from(peer) : shelf.to(peer),
+               {key, group, call.receives ? shelf.from(peer) : shelf.to(peer),
                 call.receives ? receiver_programs_ : sender_programs_});
 }
 
 // In the i-th round everyone sends i places up and receives from i places down, so that no rank is
 // everybody's first.
 Work Group::all_to_all_uneven(const Call& call) {
-  const uint64_t scope = next_id(call.options);
+  const Key scope = next_key(call.options);
   std::vector<uint64_t> in_at{0};
   std::vector<uint64_t> out_at{0};
   for (uint32_t r = 0; r < num_ranks(); ++r) {
@@ -71,7 +72,7 @@ Work Group::all_to_all_uneven(const Call& call) {
                       .peer = peer,
                       .receives = true,
                       .options = call.options},
-                     pair_key(scope, Rank{peer}, self_), id_);
+                     {pair_key(scope.id, Rank{peer}, self_), scope.number}, id_);
   };
   const auto send_to = [&](uint32_t peer) {
     return start_end({.kind = CollectiveKind::kSendRecv,
@@ -80,7 +81,7 @@ Work Group::all_to_all_uneven(const Call& call) {
                       .input_elems = call.counts[peer],
                       .peer = peer,
                       .options = call.options},
-                     pair_key(scope, self_, Rank{peer}), id_);
+                     {pair_key(scope.id, self_, Rank{peer}), scope.number}, id_);
   };
   const uint32_t own = self_.value;
   Work all;

@@ -1,5 +1,7 @@
 #include "comm/program_cache.h"
 
+#include <fmt/format.h>
+
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "comm/choose.h"
 #include "ir/layout.h"
@@ -56,6 +59,12 @@ Result<std::unique_ptr<engine::BoundProgram>> ProgramCache::make(const ProgramKe
                              ? key.row_elems
                              : std::accumulate(key.counts.begin(), key.counts.end(), uint64_t{0});
   const std::string_view algorithm = choose_algorithm(collective, elems * key.elem_bytes);
+  // All members choose alike: the first speaks.
+  if (self_.value == 0 && base::logs(base::LogLevel::kInfo)) {
+    base::log(base::LogLevel::kInfo, self_.value,
+              fmt::format("{} of {} bytes among {} ranks: algorithm {}", to_string(key.kind),
+                          elems * key.elem_bytes, num_ranks_, algorithm));
+  }
   TUTTI_ASSIGN(const auto schedule, proved_schedule(collective, algorithm));
   TUTTI_ASSIGN(const auto layout,
                ir::Layout::create(collective, schedule.schedule().chunks_per_block));

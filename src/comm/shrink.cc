@@ -88,7 +88,7 @@ class Group::Survey {
                              .input_elems = living.size(),
                              .peer = to,
                              .options = options_},
-                            number(part, self_, to), 0);
+                            {number(part, self_, to), part}, 0);
   }
   Work receive(Living& living, uint32_t from, uint64_t part) {
     return group_.start_end({.kind = CollectiveKind::kSendRecv,
@@ -97,7 +97,7 @@ class Group::Survey {
                              .peer = from,
                              .receives = true,
                              .options = options_},
-                            number(part, from, self_), 0);
+                            {number(part, from, self_), part}, 0);
   }
   [[nodiscard]] uint64_t number(uint64_t part, uint32_t from, uint32_t to) const {
     return mix(mix(id_, part), uint64_t{from} << 32 | to);

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/library_thread.h"
+
 namespace tutti::comm {
 namespace {
 
@@ -22,8 +24,10 @@ Error failed(const char* what) {
 }  // namespace
 
 Result<std::unique_ptr<Watch>> Watch::start(const std::vector<Process>& processes,
-                                            std::function<void(Process)> on_death) {
+                                            std::function<void(Process)> on_death,
+                                            std::optional<StatusServer> server) {
   std::unique_ptr<Watch> watch(new Watch);
+  if (server) watch->server_.emplace(*std::move(server));
   watch->on_death_ = std::move(on_death);
   watch->stop_ = transport::Descriptor(eventfd(0, EFD_CLOEXEC));
   if (watch->stop_.get() < 0) return failed("eventfd");
@@ -36,7 +40,7 @@ Result<std::unique_ptr<Watch>> Watch::start(const std::vector<Process>& processe
     }
     watch->watched_.push_back({process, std::move(fd)});
   }
-  watch->thread_ = std::thread([raw = watch.get()] { raw->run(); });
+  watch->thread_ = base::start_library_thread("tutti-watch", [raw = watch.get()] { raw->run(); });
   return watch;
 }
 
@@ -47,16 +51,19 @@ Watch::~Watch() {
 }
 
 void Watch::run() {
-  std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
+  // Poll passes over a descriptor of -1.
+  constexpr size_t kFirstProcess = 2;
+  std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}, {server_ ? server_->fd() : -1, POLLIN, 0}};
   for (const Watched& watched : watched_) polled.push_back({watched.fd.get(), POLLIN, 0});
-  // Liveness: a process dies, or the destructor writes to stop_.
+  // Liveness: a process dies, somebody asks, or the destructor writes to stop_.
   while (poll(polled.data(), polled.size(), -1) >= 0 || errno == EINTR) {
     if (polled[0].revents != 0) return;
-    for (size_t i = 1; i < polled.size(); ++i) {
+    if (polled[1].revents != 0) server_->answer();
+    for (size_t i = kFirstProcess; i < polled.size(); ++i) {
       if (polled[i].revents == 0) continue;
-      polled[i].fd = -1;  // poll passes over it from now on
+      polled[i].fd = -1;
       polled[i].revents = 0;
-      on_death_(watched_[i - 1].process);
+      on_death_(watched_[i - kFirstProcess].process);
     }
   }
 }

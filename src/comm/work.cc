@@ -97,6 +97,7 @@ bool Work::own_is_over() const {
 bool Work::own_is_over_by(uint64_t until_ns) {
   comm::Node& node = group_->node();
   if (operation_ != nullptr) {
+    operation_->is_waited.store(true, std::memory_order_relaxed);
     // Liveness: `until_ns` ends it in any case.
     return engine::wait_until(node.engine, *operation_, node.policy, until_ns);
   }
@@ -133,6 +134,7 @@ void Work::take_own_result() {
   }
   if (operation_->state.load(std::memory_order_acquire) == OperationState::kFailed) {
     result_ = operation_->error;
+    group_->node().note_failure(result_.error());
   }
   group_->node().engine.release(std::exchange(operation_, nullptr));
 }

@@ -1,5 +1,6 @@
 // Chrome's trace event format, the JSON that Perfetto reads: complete slices (ph X), slices that
-// never ended (ph B), flows for messages (ph s and f), names of processes and threads (ph M).
+// never ended (ph B), calls (ph b and e), flows for messages (ph s and f), names of processes and
+// threads (ph M).
 // Its times are microseconds; three decimals are ns and six are ps.
 #include <fmt/format.h>
 
@@ -29,6 +30,7 @@ class ChromeWriter {
            fmt::format(",\"source\":\"{}\",\"lost\":{}}},\"traceEvents\":[\n",
                        to_string(trace_.source), trace_.num_lost);
     names();
+    for (const Call& call : trace_.calls) call_slice(call);
     index_messages();
     for (const Event& event : trace_.events) {
       if (event.kind == EventKind::kMessage) continue;
@@ -98,6 +100,20 @@ class ChromeWriter {
                    e.step, e.bytes, e.call);
     if (e.peer != kNoPeer) fmt::format_to(std::back_inserter(out_), ",\"peer\":{}", e.peer);
     out_ += "}}";
+  }
+
+  // Calls overlap, so they are asynchronous slices, which viewers stack.
+  void call_slice(const Call& call) {
+    const std::string name = quoted(call.what);
+    record(
+        "{{\"ph\":\"b\",\"name\":{},\"cat\":\"call\",\"id\":\"{}.{}\",\"pid\":{},\"tid\":0,"
+        "\"ts\":{}}}",
+        name, call.rank, call.call, call.rank, micros(call.rank, call.begin));
+    if (call.end == kStillOpen) return;
+    record(
+        "{{\"ph\":\"e\",\"name\":{},\"cat\":\"call\",\"id\":\"{}.{}\",\"pid\":{},\"tid\":0,"
+        "\"ts\":{}}}",
+        name, call.rank, call.call, call.rank, micros(call.rank, call.end));
   }
 
   // Viewers bind an end of a flow to the slice that was last begun on its thread, so both ends

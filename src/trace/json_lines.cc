@@ -1,6 +1,6 @@
-// The trace file: one header object, one array a clock offset, one array an event. The header goes
-// through the common JSON reader; the arrays are flat and many, so they have a scanner of their
-// own.
+// The trace file: a header object, then an array for each clock offset, call and event. The header
+// goes through the common JSON reader; the arrays are flat and many, so they have a scanner of
+// their own.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -136,6 +136,8 @@ class Reader {
     const std::string_view kind = scan.text();
     if (kind == "clock") {
       read_clock(scan);
+    } else if (kind == "call") {
+      read_call(scan);
     } else {
       read_event(scan, kind);
     }
@@ -154,6 +156,19 @@ class Reader {
     clock.error = scan.integer<int64_t>("error");
     scan.end();
     trace_.clocks.push_back(clock);
+  }
+
+  void read_call(ArrayScanner& scan) {
+    Call call;
+    call.rank = rank(scan, "rank");
+    call.call = scan.integer<uint32_t>("call");
+    call.begin = scan.integer<int64_t>("begin");
+    call.end = scan.integer_or_null<int64_t>("end", kStillOpen);
+    if (call.end < call.begin) scan.fail("it ends before it begins");
+    call.what = scan.text();
+    if (call.what != plain_text(call.what)) scan.fail("'what' must be plain text");
+    scan.end();
+    trace_.calls.push_back(std::move(call));
   }
 
   void read_event(ArrayScanner& scan, std::string_view kind_name) {
@@ -206,6 +221,16 @@ std::string_view to_string(Source source) noexcept {
   return "unknown";
 }
 
+std::string plain_text(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain) {
+    if (c == '"') c = '\'';
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || c == '\\') c = '?';
+  }
+  return plain;
+}
+
 std::string to_json_lines(const Trace& trace) {
   std::string out = fmt::format(
       "{{\"tutti_trace\":{},\"source\":\"{}\",\"schedule\":{},\"ranks\":{},"
@@ -215,6 +240,12 @@ std::string to_json_lines(const Trace& trace) {
   for (const ClockOffset& clock : trace.clocks) {
     fmt::format_to(std::back_inserter(out), "[\"clock\",{},{},{}]\n", clock.rank, clock.offset,
                    clock.error);
+  }
+  for (const Call& call : trace.calls) {
+    fmt::format_to(std::back_inserter(out), "[\"call\",{},{},{},", call.rank, call.call,
+                   call.begin);
+    append_number_or_null(out, call.end, call.end == kStillOpen);
+    fmt::format_to(std::back_inserter(out), "\"{}\"]\n", plain_text(call.what));
   }
   for (const Event& event : trace.events) append_event(out, event);
   return out;

@@ -30,6 +30,10 @@ class Endpoint {
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
   [[nodiscard]] Arena& arena() { return arena_; }
+  // kBoardBytes of the rank's segment; only one's own is written.
+  [[nodiscard]] std::byte* board(Rank rank) const {
+    return ranks_[rank.value].segment + SegmentLayout{num_ranks()}.board();
+  }
 
   // How others find memory of this rank. `exposed` memory lies in the arena; all other memory can
   // be named too, and is then pulled by whoever may.
@@ -53,6 +57,10 @@ class Endpoint {
   void cancel_sleep() const;
   // Returns when a bell rang or after `max_ns`.
   void sleep(uint32_t ticket, uint64_t max_ns) const;
+  // Threads of this rank that do so now.
+  [[nodiscard]] uint32_t num_sleeping() const {
+    return ranks_[self_.value].bell->sleeping.load(std::memory_order_relaxed);
+  }
 
  private:
   void ring_bell(Rank peer) const;

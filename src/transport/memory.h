@@ -17,6 +17,8 @@ struct Bell {
   alignas(64) std::atomic<uint32_t> sleeping;  // threads; written by the owner
 };
 
+inline constexpr size_t kBoardBytes = size_t{64} * 1024;
+
 // How a segment for `num_ranks` ranks is cut. The same on all ranks.
 struct SegmentLayout {
   uint32_t num_ranks;
@@ -25,7 +27,9 @@ struct SegmentLayout {
   [[nodiscard]] size_t ring(uint32_t peer) const {
     return num_ranks * sizeof(Receipt) + peer * sizeof(RingMemory);
   }
-  [[nodiscard]] size_t arena() const { return ring(num_ranks); }
+  // What the rank says about itself, for people: comm/diagnosis/board.h.
+  [[nodiscard]] size_t board() const { return ring(num_ranks); }
+  [[nodiscard]] size_t arena() const { return board() + kBoardBytes; }
 };
 
 // A rank's memory as one process has mapped it.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -170,6 +171,25 @@ void disagree(Communicator& comm) {
   std::printf("rank %u: %s\n", comm.rank(), status.error().message.c_str());
 }
 
+// Ranks 0 and 1 wait in a before they call b, and the other way around; the others call both. It
+// ends when somebody ends it, or at the deadline.
+void wait_in_a_ring(Communicator& comm) {
+  const auto deadline = std::chrono::seconds(60);
+  comm.barrier({.name = "start"}).wait().value();
+  std::vector<float> a(1000, 1);
+  std::vector<float> b(1000, 1);
+  const auto issue = [&](std::vector<float>& data, const char* name) {
+    return comm.all_reduce(std::span(data), {.name = name, .deadline = deadline});
+  };
+  if (comm.rank() == 0) (void)issue(a, "a").wait();
+  if (comm.rank() == 1) (void)issue(b, "b").wait();
+  if (comm.rank() < 2) return;
+  Work first = issue(a, "a");
+  Work second = issue(b, "b");
+  (void)first.wait();
+  (void)second.wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -189,6 +209,8 @@ int main(int argc, char** argv) {
     abort_all(comm);
   } else if (scenario == "disagree") {
     disagree(comm);
+  } else if (scenario == "wait_in_a_ring") {
+    wait_in_a_ring(comm);
   } else {
     fail(comm, "no scenario " + scenario);
   }

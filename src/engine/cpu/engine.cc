@@ -46,6 +46,11 @@ Result<Operation*> Engine::begin(const Request& request) {
     return std::move(status.error());
   }
   operations_.insert(request.id, &op);
+  op.name.assign(request.name);
+  op.is_waited.store(false, std::memory_order_relaxed);
+  recorder_.issued(op);
+  op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
+  if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
   take_early(op);
   set_aside(op, run(op));
   for (const Rank member : request.members) {
@@ -54,8 +59,25 @@ Result<Operation*> Engine::begin(const Request& request) {
   return &op;
 }
 
+bool Engine::is_idle() {
+  const Turn turn(busy_);
+  return operations_.size() == 0;
+}
+
+void Engine::start_trace() {
+  const Turn turn(busy_);
+  recorder_ = FlightRecorder(FlightRecorder::kTracedRecords);
+  step_trace_ = std::make_unique<StepTrace>(endpoint_.self());
+}
+
+void Engine::inspect(const Look& look) {
+  const Turn turn(busy_);
+  look(operations_, recorder_);
+}
+
 bool Engine::progress() {
   const Turn turn(busy_);
+  turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   moved_ = false;
   drain();
   if (num_untold_ != 0) tell_aborts();
@@ -92,6 +114,7 @@ void Engine::set_aside(Operation& op, Need need) {
 
 Engine::Need Engine::run(Operation& op) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
+  if (op.trace != nullptr) return run_lanes<TracedMemoryPort>(op);
   return op.carriage == Carriage::kPackets ? run_lanes<PacketPort>(op) : run_lanes<MemoryPort>(op);
 }
 
@@ -158,6 +181,7 @@ void Engine::complete(Operation& op) {
   ++counts_.completed;
   counts_.most_switches = std::max(counts_.most_switches, op.switches);
   moved_ = true;
+  recorder_.ended(op, Outcome::kDone);
   op.state.store(OperationState::kDone, std::memory_order_release);
   endpoint_.wake(endpoint_.self());
 }
@@ -165,6 +189,7 @@ void Engine::complete(Operation& op) {
 void Engine::retire(Operation& op) {
   if (op.is_retired) return;
   op.is_retired = true;
+  recorder_.ended(op, Outcome::kFailed);  // unless it was done before
   operations_.erase(op.request.id);
   free_memory(op);
   if (op.is_released) spare_.push_back(&op);

@@ -11,14 +11,17 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/cpu/flight_recorder.h"
 #include "engine/cpu/hello.h"
 #include "engine/cpu/id_table.h"
 #include "engine/cpu/operation.h"
+#include "engine/cpu/step_trace.h"
 #include "transport/endpoint.h"
 #include "tutti/result.h"
 
@@ -64,6 +67,17 @@ class Engine {
   [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
   [[nodiscard]] EngineCounts counts() const { return counts_; }
   [[nodiscard]] size_t num_under_way() const { return operations_.size(); }
+
+  // For whoever watches; any thread. How often progress was called, and whether it need not be.
+  [[nodiscard]] uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_idle();
+  // Shows what is under way and what was. Nothing moves meanwhile: be quick.
+  using Look =
+      std::function<void(const IdTable<Operation>& under_way, const FlightRecorder& recorder)>;
+  void inspect(const Look& look);
+  // From now on steps are traced, and more operations are remembered. Before any is issued.
+  void start_trace();
+  [[nodiscard]] const StepTrace* step_trace() const { return step_trace_.get(); }
 
  private:
   struct EarlyRecord {
@@ -129,6 +143,7 @@ class Engine {
 
   transport::Endpoint endpoint_;
   std::atomic<bool> busy_{false};
+  std::atomic<uint64_t> turns_{0};               // written by who holds the turn
   std::vector<std::unique_ptr<Operation>> all_;  // owns; most of them are spare
   std::vector<Operation*> spare_;
   IdTable<Operation> operations_;  // issued and not retired
@@ -143,6 +158,8 @@ class Engine {
   size_t num_untold_ = 0;          // members that have not been told of one of them
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
   EngineCounts counts_;
+  FlightRecorder recorder_;
+  std::unique_ptr<StepTrace> step_trace_;  // null: off
 };
 
 }  // namespace tutti::engine

@@ -77,6 +77,7 @@ void Engine::take_early(Operation& op) {
 
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
+  recorder_.heard(op);
   if (kind == RecordKind::kFailed) {
     Failure failure;
     std::memcpy(&failure, record.payload.data(), sizeof failure);

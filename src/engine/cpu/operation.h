@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "engine/bound_program.h"
 #include "engine/cpu/reduce.h"
+#include "engine/cpu/short_name.h"
 #include "engine/step.h"
 #include "ir/step.h"
 #include "transport/memory.h"
@@ -45,6 +47,9 @@ struct Request {
   uint32_t elem_bytes = 1;
   Finishing finishing;
   uint64_t deadline_ns = UINT64_MAX;  // base/clock.h
+  // For people: the caller's name, valid while submitting; which use of it, or which unnamed call.
+  std::string_view name = {};
+  uint64_t number = 0;
 };
 
 // Counters that peers read: messages sent on each out-link, then messages taken on each in-link.
@@ -61,6 +66,13 @@ struct PeerSide {
   const Words* words = nullptr;
   std::array<transport::RemoteAddress, ir::kNumBuffers> buffers;
   std::array<const std::byte*, ir::kNumBuffers> direct{};  // null: must be pulled
+};
+
+class StepTrace;
+// When a lane began the step it is in (0: it has not), and ended the one before.
+struct LaneTimes {
+  uint64_t begun = 0;
+  uint64_t ended = 0;
 };
 
 enum class OperationState : uint8_t { kRunning, kDone, kFailed };
@@ -100,6 +112,14 @@ struct Operation {
   bool is_released = false;  // the caller has its answer and will not ask again
   bool is_queued = false;    // in the engine's queue
   uint64_t switches = 0;     // times it was set aside
+
+  // For whoever watches.
+  ShortName name;
+  uint64_t issued = 0;                 // base::ticks
+  uint64_t flight = 0;                 // number in the flight recorder
+  std::atomic<bool> is_waited{false};  // a thread is in wait() for it
+  StepTrace* trace = nullptr;          // null: its steps are not traced
+  std::vector<LaneTimes> lane_times;   // by lane, where they are
 };
 
 }  // namespace tutti::engine

@@ -17,6 +17,7 @@ Trace sample() {
   trace.ticks_per_ns = 1;
   trace.num_lost = 17;
   trace.clocks = {{.rank = 3, .offset = -250, .error = 12}};
+  trace.calls = {{1, 9, -6, 11, "all_reduce 'grad' of 7 float32"}, {2, 0, 5, kStillOpen, ""}};
   Event step{.begin = -5, .end = 10, .bytes = 64, .rank = 1, .lane = 2, .step = 3, .call = 9};
   step.op = Op::kRecvReduceCopySend;
   Event open = step;
@@ -51,9 +52,10 @@ TEST(JsonLines, ReadBackWhatWasWritten) {
   EXPECT_EQ(*again, trace);
 }
 
-TEST(JsonLines, AreOneLineForTheHeaderEachClockAndEachEvent) {
+TEST(JsonLines, AreOneLineForTheHeaderEachClockEachCallAndEachEvent) {
   const std::string text = to_json_lines(sample());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
+  EXPECT_THAT(text, HasSubstr("\n[\"call\",1,9,-6,11,\"all_reduce 'grad' of 7 float32\"]\n"));
   EXPECT_THAT(text, HasSubstr("\n[\"clock\",3,-250,12]\n"));
   EXPECT_THAT(text,
               HasSubstr("\n[\"step\",\"recv_reduce_copy_send\",-5,10,1,2,3,null,0,0,64,9]\n"));

@@ -1,0 +1,161 @@
+#include "comm/diagnosis/findings.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "tutti/collective.h"
+
+namespace tutti::comm {
+namespace {
+
+// Boards are written about once a second while there are operations.
+constexpr uint64_t kSilentNs = 5'000'000'000;
+
+// Ranks that call the same operation at all do so within this time, or a report must be unsure.
+constexpr uint64_t kApartNs = 10'000'000'000;
+
+// Whether a member can be done with it before all have called it, so that its board may have
+// forgotten it.
+bool may_end_early(const transport::Signature& signature) {
+  if (signature.collective >= kNumCollectiveKinds) return true;
+  return is_rooted(static_cast<CollectiveKind>(signature.collective));
+}
+
+class Finder {
+ public:
+  explicit Finder(Findings& findings) : findings_(findings), ended_(findings.boards.size()) {
+    for (size_t r = 0; r < ended_.size(); ++r) {
+      const auto& board = findings.boards[r];
+      if (!board) continue;
+      ended_[r].insert(board->ended_ids.begin(), board->ended_ids.begin() + board->num_ended_ids);
+    }
+  }
+
+  void find_operations() {
+    for (uint32_t rank = 0; rank < findings_.boards.size(); ++rank) {
+      const auto& board = findings_.boards[rank];
+      for (uint32_t i = 0; board && i < board->num_shown; ++i) enter(rank, board->under_way[i]);
+    }
+    for (OperationFinding& operation : findings_.operations) place_others(operation);
+    const auto stands_longer = [](const OperationFinding& a, const OperationFinding& b) {
+      return std::pair(a.moved_ns, a.facts.id) < std::pair(b.moved_ns, b.facts.id);
+    };
+    std::sort(findings_.operations.begin(), findings_.operations.end(), stands_longer);
+  }
+
+ private:
+  void enter(uint32_t rank, const BoardEntry& entry) {
+    const auto [at, is_new] = index_.try_emplace(entry.id, findings_.operations.size());
+    if (is_new) {
+      OperationFinding& made = findings_.operations.emplace_back();
+      made.facts = entry;
+      made.issued_ns = entry.issued_ns;
+      made.moved_ns = entry.moved_ns;
+    }
+    OperationFinding& operation = findings_.operations[at->second];
+    operation.inside.push_back(rank);
+    operation.issued_ns = std::min(operation.issued_ns, entry.issued_ns);
+    operation.moved_ns = std::max(operation.moved_ns, entry.moved_ns);
+  }
+
+  void place_others(OperationFinding& operation) const {
+    for (uint32_t rank = 0; rank < findings_.boards.size(); ++rank) {
+      const auto& inside = operation.inside;
+      if (!operation.facts.members.has(rank)) continue;
+      if (std::binary_search(inside.begin(), inside.end(), rank)) continue;
+      place_of(rank, operation).push_back(rank);
+    }
+  }
+
+  std::vector<uint32_t>& place_of(uint32_t rank, OperationFinding& operation) const {
+    const auto& board = findings_.boards[rank];
+    if (!board) return operation.unsure;
+    if (ended_[rank].contains(operation.facts.id)) return operation.finished;
+    const bool shows_all = board->num_under_way == board->num_shown;
+    const bool remembers_it = board->remembers_since_ns == 0 ||
+                              board->remembers_since_ns + kApartNs <= operation.issued_ns;
+    const bool would_show =
+        shows_all && (remembers_it || !may_end_early(operation.facts.signature));
+    return would_show ? operation.absent : operation.unsure;
+  }
+
+  Findings& findings_;
+  std::vector<std::unordered_set<uint64_t>> ended_;  // by rank
+  std::unordered_map<uint64_t, size_t> index_;       // into the operations, by id
+};
+
+bool waits_in(const Board& board, uint64_t id) {
+  const auto* const end = board.under_way.begin() + board.num_shown;
+  return std::any_of(board.under_way.begin(), end, [id](const BoardEntry& entry) {
+    return entry.id == id && entry.is_waited != 0;
+  });
+}
+
+std::vector<std::vector<WaitLink>> links_by_rank(const Findings& findings) {
+  std::vector<std::vector<WaitLink>> links(findings.boards.size());
+  for (size_t i = 0; i < findings.operations.size(); ++i) {
+    const OperationFinding& operation = findings.operations[i];
+    for (const uint32_t rank : operation.inside) {
+      if (!waits_in(*findings.boards[rank], operation.facts.id)) continue;
+      for (const uint32_t other : operation.absent) links[rank].push_back({rank, other, i});
+    }
+  }
+  return links;
+}
+
+// The shortest way from a rank back to itself: breadth first.
+std::vector<WaitLink> ring_through(uint32_t start,
+                                   const std::vector<std::vector<WaitLink>>& links) {
+  std::vector<std::optional<WaitLink>> reached_by(links.size());
+  std::deque<uint32_t> next{start};
+  while (!next.empty() && !reached_by[start]) {
+    const uint32_t rank = next.front();
+    next.pop_front();
+    for (const WaitLink& link : links[rank]) {
+      if (reached_by[link.other]) continue;
+      reached_by[link.other] = link;
+      next.push_back(link.other);
+    }
+  }
+  std::vector<WaitLink> ring;
+  if (!reached_by[start]) return ring;
+  uint32_t at = start;
+  do {
+    ring.push_back(*reached_by[at]);
+    at = ring.back().rank;
+  } while (at != start);
+  std::reverse(ring.begin(), ring.end());
+  return ring;
+}
+
+std::vector<WaitLink> shortest_ring(const Findings& findings) {
+  const auto links = links_by_rank(findings);
+  std::vector<WaitLink> best;
+  for (uint32_t rank = 0; rank < links.size(); ++rank) {
+    std::vector<WaitLink> ring = ring_through(rank, links);
+    if (!ring.empty() && (best.empty() || ring.size() < best.size())) best = std::move(ring);
+  }
+  return best;
+}
+
+}  // namespace
+
+Findings find(std::vector<std::optional<Board>> boards, uint64_t now_ns) {
+  Findings findings;
+  findings.now_ns = now_ns;
+  findings.boards = std::move(boards);
+  Finder(findings).find_operations();
+  findings.ring = shortest_ring(findings);
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    if (board && board->num_under_way != 0 && board->published_ns + kSilentNs < now_ns) {
+      findings.silent.push_back(rank);
+    }
+  }
+  return findings;
+}
+
+}  // namespace tutti::comm

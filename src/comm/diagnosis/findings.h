@@ -1,0 +1,42 @@
+// What the boards of all ranks say together: who is in which operation, who is missing there, and
+// where ranks wait for each other in a ring. Pure: the same boards give the same findings, on
+// every rank and in `tutti status`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "comm/diagnosis/board.h"
+
+namespace tutti::comm {
+
+// Ranks are those of the job.
+struct OperationFinding {
+  BoardEntry facts;                // of the lowest rank that is in it
+  std::vector<uint32_t> inside;    // have called it and are not done
+  std::vector<uint32_t> finished;  // are done
+  std::vector<uint32_t> absent;    // have not called it
+  std::vector<uint32_t> unsure;    // their boards do not tell
+  uint64_t issued_ns = 0;          // by the first that is in it
+  uint64_t moved_ns = 0;           // when any of them last got on
+};
+
+// `rank` waits in the operation for `other`, which has not called it.
+struct WaitLink {
+  uint32_t rank = 0;
+  uint32_t other = 0;
+  size_t operation = 0;  // index into the findings
+};
+
+struct Findings {
+  uint64_t now_ns = 0;
+  std::vector<std::optional<Board>> boards;  // by rank
+  std::vector<OperationFinding> operations;  // the one that stands longest first
+  std::vector<WaitLink> ring;                // each waits for the next, the last for the first
+  std::vector<uint32_t> silent;              // in operations, yet their boards are old: stopped?
+};
+
+[[nodiscard]] Findings find(std::vector<std::optional<Board>> boards, uint64_t now_ns);
+
+}  // namespace tutti::comm

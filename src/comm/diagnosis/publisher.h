@@ -1,0 +1,36 @@
+// Fills a rank's board from its engine. Knows since when each operation has not moved, because it
+// looked before. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "comm/diagnosis/board.h"
+#include "engine/cpu/engine.h"
+
+namespace tutti::comm {
+
+class Publisher {
+ public:
+  explicit Publisher(engine::Engine& engine) : engine_(engine) {}
+
+  // Looks at the engine, writes the board into the rank's segment, and returns it.
+  Board publish();
+
+ private:
+  struct Movement {
+    uint64_t mark = 0;  // differs when the operation has moved
+    uint64_t since_ns = 0;
+    bool is_current = false;
+  };
+
+  void show_operations(const engine::IdTable<engine::Operation>& operations,
+                       const engine::FlightRecorder& recorder, Board& board);
+  uint64_t moved_ns(const engine::Operation& op, uint64_t issued_ns, uint64_t now_ns);
+  void forget_old_movements();
+
+  engine::Engine& engine_;
+  std::unordered_map<uint64_t, Movement> movements_;  // of the operations on the board
+};
+
+}  // namespace tutti::comm

@@ -1,0 +1,29 @@
+// Findings in words.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "comm/diagnosis/findings.h"
+
+namespace tutti::comm {
+
+// `all_reduce "layer3.weight" of 1024 float32, sum`; with a number where there is no name.
+[[nodiscard]] std::string describe(const BoardEntry& entry);
+// Without its size: `all_reduce "layer3.weight"`.
+[[nodiscard]] std::string describe_shortly(const BoardEntry& entry);
+// "rank 3", "ranks 0-2, 5".
+[[nodiscard]] std::string describe_ranks(std::span<const uint32_t> ranks);
+// "1.2 s", "35 ms"; from `then` until `now`.
+[[nodiscard]] std::string describe_time(uint64_t then_ns, uint64_t now_ns);
+// What a rank is in, and what it did last.
+[[nodiscard]] std::string describe_rank(const Findings& findings, uint32_t rank);
+// "rank 0 waits in all_reduce "a" for rank 1, rank 1 waits in all_reduce "b" for rank 0"
+[[nodiscard]] std::string describe_ring(const Findings& findings);
+
+// The operations that have stood for `still_ns` or longer, each with who is missing and what those
+// ranks do instead; then the ring.
+[[nodiscard]] std::string wait_report(const Findings& findings, uint64_t still_ns);
+
+}  // namespace tutti::comm

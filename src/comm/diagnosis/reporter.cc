@@ -1,0 +1,65 @@
+#include "comm/diagnosis/reporter.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "comm/diagnosis/findings.h"
+#include "comm/diagnosis/report.h"
+
+namespace tutti::comm {
+namespace {
+
+constexpr uint64_t kBoardPeriodNs = 1'000'000'000;
+constexpr uint64_t kShortestPeriodNs = 10'000'000;
+
+}  // namespace
+
+Reporter::Reporter(engine::Engine& engine, uint64_t report_after_ns,
+                   std::function<void(std::string_view)> write)
+    : engine_(engine),
+      publisher_(engine),
+      report_after_ns_(report_after_ns),
+      write_(std::move(write)) {}
+
+uint64_t Reporter::period_ns() const {
+  if (report_after_ns_ == 0) return kBoardPeriodNs;
+  return std::clamp(report_after_ns_ / 4, kShortestPeriodNs, kBoardPeriodNs);
+}
+
+void Reporter::tick() {
+  const Board board = publisher_.publish();
+  if (report_after_ns_ == 0 || !is_report_due(board)) return;
+  std::vector<std::optional<Board>> boards;
+  const transport::Endpoint& endpoint = engine_.endpoint();
+  for (uint32_t rank = 0; rank < endpoint.num_ranks(); ++rank) {
+    boards.push_back(read_board(endpoint.board(Rank{rank})));
+  }
+  // Ranks look at slightly different times: what stands on one side of a ring has stood almost as
+  // long on the other, and belongs into the report.
+  write_(wait_report(find(std::move(boards), base::now_ns()), report_after_ns_ / 2));
+}
+
+bool Reporter::is_report_due(const Board& board) {
+  const uint64_t now = board.published_ns;
+  bool is_due = false;
+  for (uint32_t i = 0; i < board.num_shown; ++i) {
+    const BoardEntry& entry = board.under_way[i];
+    if (entry.moved_ns + report_after_ns_ > now) continue;
+    const auto [at, is_new] = schedules_.try_emplace(entry.id);
+    Schedule& schedule = at->second;
+    schedule.is_current = true;
+    if (is_new) schedule = {now, report_after_ns_, true};
+    if (now < schedule.due_ns) continue;
+    is_due = true;
+    schedule.due_ns = now + schedule.wait_ns;
+    schedule.wait_ns *= 2;
+  }
+  std::erase_if(schedules_, [](const auto& one) { return !one.second.is_current; });
+  for (auto& one : schedules_) one.second.is_current = false;
+  return is_due;
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,72 @@
+#include "comm/node.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "comm/diagnosis/record_files.h"
+#include "tutti/version.h"
+
+namespace tutti::comm {
+namespace {
+
+constexpr uint64_t kBetweenFlightFilesNs = 1'000'000'000;
+
+// All ranks are set alike: rank 0 speaks for them.
+void announce(const base::Settings& settings, const transport::Endpoint& endpoint) {
+  const uint32_t rank = endpoint.self().value;
+  if (rank == 0) {
+    for (const std::string& complaint : settings.complaints) {
+      base::write_to_stderr(fmt::format("tutti: {}\n", complaint));
+    }
+    base::log(base::LogLevel::kVersion, rank, fmt::format("version {}", version()));
+  }
+  base::log(base::LogLevel::kInfo, rank,
+            fmt::format("joined a job of {} ranks", endpoint.num_ranks()));
+}
+
+void warn_if_failed(const Status& status, uint32_t rank) {
+  if (status) return;
+  base::write_to_stderr(fmt::format("tutti: rank {}: {}\n", rank, status.error().message));
+}
+
+}  // namespace
+
+Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, Write write)
+    : memory(std::move(kept)),
+      shelf(endpoint.self(), endpoint.num_ranks()),
+      settings(base::read_settings()),
+      policy(engine::WaitPolicy::for_ranks(endpoint.num_ranks())),
+      engine(std::move(endpoint)) {
+  base::set_log_level(settings.debug);
+  announce(settings, engine.endpoint());
+  if (!settings.trace.empty()) engine.start_trace();
+  if (engine.endpoint().num_ranks() == 1) return;
+  reporter = std::make_unique<Reporter>(engine, settings.report_after_ns, std::move(write));
+  ProgressThread::Options options;
+  options.drives = settings.progress_thread;
+  options.tick_ns = reporter->period_ns();
+  options.tick = [this] { reporter->tick(); };
+  progress = std::make_unique<ProgressThread>(engine, std::move(options));
+}
+
+Node::~Node() {
+  if (settings.trace.empty()) return;
+  warn_if_failed(write_trace_file(engine, settings.trace), engine.endpoint().self().value);
+}
+
+void Node::note_failure(const Error& error) {
+  const uint32_t rank = engine.endpoint().self().value;
+  base::log(base::LogLevel::kWarn, rank, error.message);
+  if (settings.flight_recorder.empty()) return;
+  const uint64_t now = base::now_ns();
+  uint64_t due = next_flight_file_ns.load(std::memory_order_relaxed);
+  const bool is_ours =
+      now >= due && next_flight_file_ns.compare_exchange_strong(due, now + kBetweenFlightFilesNs);
+  if (!is_ours) return;
+  warn_if_failed(write_flight_file(engine, settings.flight_recorder, error.message), rank);
+}
+
+}  // namespace tutti::comm
