@@ -12,7 +12,8 @@ DISTURBED = 0.05  # cores' worth of other people's work, above which a figure is
 
 
 def busy_seconds():
-    fields = [int(word) for word in open("/proc/stat").readline().split()[1:]]
+    with open("/proc/stat") as file:
+        fields = [int(word) for word in file.readline().split()[1:]]
     user, nice, system, irq, softirq = (fields[i] for i in (0, 1, 2, 5, 6))
     return (user + nice + system + irq + softirq) / TICKS
 
@@ -95,10 +96,13 @@ def placement(probe):
 
 
 def describe():
-    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
-                  if line.startswith("model name")), platform.machine())
-    memory = next(int(line.split()[1]) for line in open("/proc/meminfo")
-                  if line.startswith("MemTotal"))
+    def lines(path, word):
+        with open(path) as file:
+            return [line for line in file if line.startswith(word)]
+
+    models = lines("/proc/cpuinfo", "model name")
+    model = models[0].split(":", 1)[1].strip() if models else platform.machine()
+    memory = int(lines("/proc/meminfo", "MemTotal")[0].split()[1])
     return (f"{model}, {len(os.sched_getaffinity(0))} cores, {memory / 2**20:.0f} GiB, "
             f"Linux {platform.release()}")
 
