@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tests/support/sanitized.h"
@@ -300,7 +301,8 @@ void check_types(Communicator& comm, Types<Ts...> /*types*/) {
 }
 
 TEST_P(Matrix, OfEveryTypeAndOperator) {
-  on_ranks(GetParam(), [](Communicator& comm) { check_types(comm, AllTypes{}); });
+  using Tried = std::conditional_t<kSanitized, Types<int8_t, uint64_t, Float16, float>, AllTypes>;
+  on_ranks(GetParam(), [](Communicator& comm) { check_types(comm, Tried{}); });
 }
 
 // Elements of a block whose bytes are around a limit, or around it once a rank: what a collective
