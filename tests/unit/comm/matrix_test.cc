@@ -85,12 +85,9 @@ int64_t combine(Op op, int64_t a, int64_t b) {
 
 template <class T>
 T make(double number) {
-  if constexpr (std::integral<T>) return static_cast<T>(number);  // towards zero
+  constexpr bool kIsDirect = std::integral<T> || std::same_as<T, double>;  // integers: towards zero
+  if constexpr (kIsDirect) return static_cast<T>(number);
   return static_cast<T>(static_cast<float>(number));
-}
-template <>
-double make<double>(double number) {
-  return number;
 }
 
 constexpr double kFactor = 2;
