@@ -50,7 +50,8 @@ Result<std::shared_ptr<Group>> Group::subset(std::span<const uint32_t> ranks) {
 Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
                                             const CallOptions& options) {
   const uint64_t scope = key_of(mix(id_, kSplit), options);
-  const uint64_t id = mix(scope, next_use(scope));
+  const uint64_t number = next_use(scope);
+  const uint64_t id = mix(scope, number);
   const Ticket own{color, key};
   std::vector<Ticket> all(num_ranks());
   const Call gather{.kind = CollectiveKind::kAllGather,
@@ -62,7 +63,7 @@ Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
                     .options = options};
   TUTTI_ASSIGN(const CheckedCall checked, check_call(gather, num_ranks(), self_));
   // Liveness: it ends when all members have called, when one is lost, or at the deadline.
-  TUTTI_TRY(start(gather, checked, {id, id_, members_, programs_}).wait());
+  TUTTI_TRY(start(gather, checked, {{id, number}, id_, members_, programs_}).wait());
   std::vector<uint32_t> ranks;
   for (uint32_t r = 0; r < all.size(); ++r) {
     if (all[r].color == color) ranks.push_back(r);
