@@ -124,7 +124,8 @@ TEST(Boards, ShowWhatRanksAreInAndWhatTheyDidLast) {
   EXPECT_GE(board.recent[0].ended_ns, board.recent[0].issued_ns);
   EXPECT_LE(board.recent[0].ended_ns, base::now_ns());
   EXPECT_EQ(board.num_issued, 2u);
-  Work other = ranks.comm(1).all_reduce(std::span(data), {.name = "lonely"});
+  std::vector<int32_t> others_data(7);
+  Work other = ranks.comm(1).all_reduce(std::span(others_data), {.name = "lonely"});
   EXPECT_TRUE(other.wait());
   EXPECT_TRUE(lonely.wait());
 }
