@@ -47,11 +47,14 @@ class RingWriter {
     if (position_ - taken_ == kRingSlots) {
       const uint64_t taken = receipt_->taken.load(std::memory_order_acquire);
       // A receipt beyond what was sent is nonsense; treat the ring as full.
-      if (position_ - taken >= kRingSlots) return nullptr;
-      taken_ = taken;
+      if (position_ - taken >= kRingSlots && !is_closed_) return nullptr;
+      taken_ = is_closed_ ? position_ : taken;
     }
     return &slot().record;
   }
+
+  // Nobody reads it any more: there is always room.
+  void close() { is_closed_ = true; }
 
   // Pairs with the acquire in RingReader::peek.
   void publish(RecordKind kind) {
@@ -67,6 +70,7 @@ class RingWriter {
   const Receipt* receipt_;
   uint64_t position_ = 0;
   uint64_t taken_ = 0;
+  bool is_closed_ = false;
 };
 
 // The receiver's end. One thread at a time.

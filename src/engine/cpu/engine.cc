@@ -61,7 +61,7 @@ Result<Operation*> Engine::begin(const Request& request) {
 
 bool Engine::is_idle() {
   const Turn turn(busy_);
-  return operations_.size() == 0;
+  return operations_.size() == 0 && untold_.empty();
 }
 
 void Engine::start_trace() {
@@ -80,7 +80,7 @@ bool Engine::progress() {
   turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   moved_ = false;
   drain();
-  if (num_untold_ != 0) tell_aborts();
+  if (!untold_.empty()) tell_rest();
   // An operation that leaves the queue is replaced by the last one, which has its turn next.
   for (size_t i = 0; i < queue_.size();) {
     Operation& op = *queue_[i];
@@ -114,6 +114,7 @@ void Engine::set_aside(Operation& op, Need need) {
 
 Engine::Need Engine::run(Operation& op) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
+  if (op.is_deserted) return Need::kRecord;
   if (op.trace != nullptr) return run_lanes<TracedMemoryPort>(op);
   return op.carriage == Carriage::kPackets ? run_lanes<PacketPort>(op) : run_lanes<MemoryPort>(op);
 }
@@ -147,6 +148,8 @@ Engine::Need Engine::run_lanes(Operation& op) {
     all_done &= op.lanes[lane] == LaneState::kDone;
     wants_turn |= port.wants_turn(op.lanes[lane], lane);
   }
+  if (op.unread) return fail_unread(op);
+  if (op.is_deserted) return Need::kRecord;
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
   if (all_done && op.to_greet.empty()) return finish_up<Port>(op);
   return wants_turn ? Need::kTurn : Need::kRecord;
@@ -211,10 +214,7 @@ void Engine::abort(uint64_t group, std::span<const Rank> members) {
   const Turn turn(busy_);
   if (find_abort(group) != nullptr) return;
   end_group(group, endpoint_.self());
-  std::vector<Rank>& to_tell = aborts_.back().to_tell;
-  to_tell.assign(members.begin(), members.end());
-  std::erase(to_tell, endpoint_.self());
-  tell_aborts();
+  tell(members, {.kind = transport::RecordKind::kAbort, .header = {group, {}, 0, 0, 0}});
 }
 
 Rank Engine::aborter_of(uint64_t group) {
@@ -227,6 +227,7 @@ void Engine::lose(Rank rank, std::string why) {
   const Turn turn(busy_);
   if (!lost_[rank.value].empty()) return;
   lost_[rank.value] = std::move(why);
+  endpoint_.to(rank).close();
   drain();  // what it said before it went still counts
   std::vector<Operation*> concerned;
   operations_.for_each([&](Operation& op) {
@@ -250,7 +251,7 @@ void Engine::go_on_without(Operation& op, Rank lost) {
   }
   if (!op.is_queued) set_aside(op, run(op));
   if (op.is_retired || op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
-  bool needs_it = op.signatures_missing > 0;
+  bool needs_it = op.signatures_missing > 0 || op.is_deserted;
   const MemoryPort memory(op, endpoint_);
   for (uint32_t in = 0; in < program.ins.size(); ++in) {
     const uint32_t last = program.ins[in].num_messages - 1;

@@ -93,7 +93,13 @@ class Engine {
   struct Abort {
     uint64_t group;
     Rank by;
-    std::vector<Rank> to_tell;
+  };
+  // What members must hear, at the latest when their ring has room.
+  struct Notice {
+    transport::RecordKind kind;
+    transport::RecordHeader header;
+    Failure failure = {};  // if the header says that there is a payload
+    Rank to = kNoRank;
   };
   // Held by the one thread that runs the engine.
   class Turn;
@@ -117,7 +123,10 @@ class Engine {
   void deliver_hello(Operation& op, Rank from, const transport::Record& record);
   void fail_everywhere(Operation& op, const Failure& failure);
   void end_group(uint64_t group, Rank by);
-  void tell_aborts();
+  void tell(std::span<const Rank> members, Notice notice);
+  [[nodiscard]] bool tell_one(const Notice& notice);
+  void tell_rest();
+  void tell_failure(const Operation& op, const Failure& failure);
   [[nodiscard]] const Abort* find_abort(uint64_t group) const;
 
   // What an operation needs next.
@@ -127,6 +136,7 @@ class Engine {
     kNothing  // it is over
   };
   Need run(Operation& op);
+  Need fail_unread(Operation& op);
   template <class Port>
   Need run_lanes(Operation& op);
   template <class Port>
@@ -155,7 +165,7 @@ class Engine {
   std::vector<std::unique_ptr<Early>> all_early_;
   std::vector<Early*> spare_early_;
   std::vector<Abort> aborts_;      // of communicators that are over
-  size_t num_untold_ = 0;          // members that have not been told of one of them
+  std::vector<Notice> untold_;     // for want of room
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
   EngineCounts counts_;
   FlightRecorder recorder_;

@@ -15,31 +15,12 @@ const Engine::Abort* Engine::find_abort(uint64_t group) const {
 
 void Engine::end_group(uint64_t group, Rank by) {
   if (group == 0 || find_abort(group) != nullptr) return;
-  aborts_.push_back({group, by, {}});
+  aborts_.push_back({group, by});
   std::vector<Operation*> concerned;
   operations_.for_each([&](Operation& op) {
     if (op.request.group == group) concerned.push_back(&op);
   });
   for (Operation* const op : concerned) fail_here(*op, abort_error(op->request, by));
-}
-
-// Every member hears it from the one who aborted; one that dies on the way is a loss to all.
-void Engine::tell_aborts() {
-  num_untold_ = 0;
-  for (Abort& abort : aborts_) {
-    const auto is_told = [&](Rank member) {
-      if (!lost_[member.value].empty()) return true;
-      transport::RingWriter& ring = endpoint_.to(member);
-      transport::Record* const record = ring.reserve();
-      if (record == nullptr) return false;
-      record->header = {abort.group, {}, 0, 0, 0};
-      ring.publish(transport::RecordKind::kAbort);
-      endpoint_.wake(member);
-      return true;
-    };
-    std::erase_if(abort.to_tell, is_told);
-    num_untold_ += abort.to_tell.size();
-  }
 }
 
 }  // namespace tutti::engine

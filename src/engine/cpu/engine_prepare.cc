@@ -79,6 +79,8 @@ Status Engine::prepare(Operation& op) {
   op.to_greet.clear();
   op.signatures_missing = 0;
   op.shadow.clear();
+  op.unread.reset();
+  op.is_deserted = false;
   op.is_lent = op.is_retired = op.is_released = op.is_queued = false;
   op.switches = 0;
   op.state.store(OperationState::kRunning, std::memory_order_relaxed);

@@ -152,23 +152,53 @@ void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
   peer.is_present = true;
 }
 
-// Tells every member, then fails here. A ring that is full means that its reader is behind: it
-// learns of the failure from another rank, from its own comparison, or at its deadline.
-void Engine::fail_everywhere(Operation& op, const Failure& failure) {
-  for (const Rank member : op.request.members) {
+void Engine::tell(std::span<const Rank> members, Notice notice) {
+  for (const Rank member : members) {
     if (member == endpoint_.self() || !lost_[member.value].empty()) continue;
-    transport::RingWriter& ring = endpoint_.to(member);
-    Record* const record = ring.reserve();
-    if (record == nullptr) continue;
-    record->header = {op.request.id, op.request.signature, 0, 0, sizeof failure};
-    std::memcpy(record->payload.data(), &failure, sizeof failure);
-    ring.publish(RecordKind::kFailed);
-    endpoint_.wake(member);
+    notice.to = member;
+    if (!tell_one(notice)) untold_.push_back(notice);
   }
+}
+
+bool Engine::tell_one(const Notice& notice) {
+  transport::RingWriter& ring = endpoint_.to(notice.to);
+  Record* const record = ring.reserve();
+  if (record == nullptr) return false;
+  record->header = notice.header;
+  if (notice.header.bytes != 0) {
+    std::memcpy(record->payload.data(), &notice.failure, sizeof notice.failure);
+  }
+  ring.publish(notice.kind);
+  endpoint_.wake(notice.to);
+  return true;
+}
+
+void Engine::tell_rest() {
+  std::erase_if(untold_, [&](const Notice& notice) { return tell_one(notice); });
+}
+
+// Tells every member, then fails here.
+void Engine::fail_everywhere(Operation& op, const Failure& failure) {
+  tell_failure(op, failure);
   Error error = error_of(op.request, failure, op.request.signature);
   const bool is_loss = error.code == ErrorCode::kPeerLost;
   if (is_loss) error.message += fmt::format(" ({})", lost_[failure.other]);
   fail_here(op, std::move(error));
+}
+
+void Engine::tell_failure(const Operation& op, const Failure& failure) {
+  tell(op.request.members, {.kind = RecordKind::kFailed,
+                            .header = {op.request.id, op.request.signature, 0, 0, sizeof failure},
+                            .failure = failure});
+}
+
+// The others may have all they need of the rank that cannot be read, and wait for this one.
+Engine::Need Engine::fail_unread(Operation& op) {
+  const Rank other = op.request.members[op.request.program->peers[op.unread_peer].value];
+  tell_failure(
+      op, {static_cast<uint32_t>(op.unread->code), endpoint_.self().value, other.value, 0, {}});
+  fail_here(op, *std::exchange(op.unread, std::nullopt));
+  return Need::kNothing;
 }
 
 Engine::EarlyRecord* Engine::new_early_record() {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -107,6 +108,11 @@ struct Operation {
   // Written by whoever runs the engine, last; pairs with the acquire of waiters.
   std::atomic<OperationState> state{OperationState::kRunning};
   Error error{ErrorCode::kAborted, {}};
+  // memory: a peer's part could not be read: why, and whose. The operation then fails everywhere.
+  std::optional<Error> unread;
+  uint32_t unread_peer = 0;
+  // memory: a peer ended its part while it was read. It has failed there; word of that is coming.
+  bool is_deserted = false;
   bool is_lent = false;      // memory: peers read the caller's own buffers
   bool is_retired = false;   // the engine is done with it
   bool is_released = false;  // the caller has its answer and will not ask again

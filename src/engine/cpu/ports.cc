@@ -33,6 +33,10 @@ bool MemoryPort::move(const ProgramStep& step, Cursor& cursor) {
     const bool is_last = cursor.piece == step.num_pieces;
     if (!is_last && (bytes == kTileBytes || kPreemptAlways)) return false;
   }
+  if (step.in != kNoLink && !is_still_there(op_.peers[program.ins[step.in].peer])) {
+    op_.is_deserted = true;
+    return false;
+  }
   if (step.exported != kNoLink) op_.exported[step.exported] = program.exports[step.exported].bytes;
   return true;
 }
@@ -75,8 +79,8 @@ bool MemoryPort::move_tile(const ProgramStep& step, const Piece& piece, uint64_t
   const bool reduces = ir::reduces(kind_of(step));
   std::byte* const to = reduces ? pull_buffer() : op_.base[step.dst_buffer] + piece.dst + at;
   if (Status status = endpoint_.pull(rank_of(index), to, from, bytes); !status) {
-    op_.error = std::move(status.error());
-    op_.state.store(OperationState::kFailed, std::memory_order_release);
+    op_.unread = std::move(status.error());
+    op_.unread_peer = index;
     return false;
   }
   if (reduces) mover.take(step, piece, at, bytes, to);

@@ -173,6 +173,12 @@ class MemoryPort {
   [[nodiscard]] bool is_of_this(const PeerSide& peer) const {
     return peer.words->operation.load(std::memory_order_relaxed) == op_.request.id;
   }
+  // After reading: what was read was the operation's, not that of a later one in the same memory.
+  // Pairs with the release of free_memory.
+  [[nodiscard]] bool is_still_there(const PeerSide& peer) const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return is_of_this(peer);
+  }
   [[nodiscard]] Rank rank_of(uint32_t peer) const {
     return op_.request.members[op_.request.program->peers[peer].value];
   }

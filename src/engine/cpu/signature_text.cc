@@ -50,10 +50,13 @@ Error error_of(const Request& request, const Failure& failure,
     case ErrorCode::kPeerLost:
       return {ErrorCode::kPeerLost, fmt::format("rank {} is lost: {} cannot complete",
                                                 place_of(request, Rank{failure.other}), what)};
+    case ErrorCode::kIo:
+      return {ErrorCode::kIo, fmt::format("rank {} cannot read the memory of rank {}: {} cannot "
+                                          "complete",
+                                          rank, place_of(request, Rank{failure.other}), what)};
     case ErrorCode::kMalformed:
     case ErrorCode::kUnsupported:
     case ErrorCode::kNotFound:
-    case ErrorCode::kIo:
     case ErrorCode::kRefused:
     case ErrorCode::kAborted:
     case ErrorCode::kOutOfMemory: break;
