@@ -77,7 +77,6 @@ void Engine::take_early(Operation& op) {
 
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
-  recorder_.heard(op);
   if (kind == RecordKind::kFailed) {
     Failure failure;
     std::memcpy(&failure, record.payload.data(), sizeof failure);
@@ -120,6 +119,7 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
 }
 
 void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
+  recorder_.heard(op);
   const BoundProgram& program = *op.request.program;
   if (op.signatures_missing > 0) --op.signatures_missing;
   const auto is_from = [&](Rank peer) { return op.request.members[peer.value] == from; };
