@@ -10,7 +10,12 @@
 
 namespace tutti::comm {
 
+struct Choice {
+  std::string_view algorithm;
+  uint32_t chunks = 0;  // plan::Options; 0: what the algorithm does without being asked
+};
+
 // `bytes` is the whole row, as in ir::Sizes::even.
-[[nodiscard]] std::string_view choose_algorithm(const Collective& collective, uint64_t bytes);
+[[nodiscard]] Choice choose_algorithm(const Collective& collective, uint64_t bytes);
 
 }  // namespace tutti::comm

@@ -87,11 +87,12 @@ class RingReader {
   // The record that peek saw. The sender may be hostile: copy what is checked before checking it.
   [[nodiscard]] const Record& record() const { return slot().record; }
 
-  // Pairs with the acquire in RingWriter::reserve: the slot may be written again.
-  void pop() {
-    if (++position_ % kRecordsPerReceipt == 0) {
-      receipt_->taken.store(position_, std::memory_order_release);
-    }
+  // Pairs with the acquire in RingWriter::reserve: the slot may be written again. Whether the
+  // sender can see it, and may have waited for it.
+  bool pop() {
+    if (++position_ % kRecordsPerReceipt != 0) return false;
+    receipt_->taken.store(position_, std::memory_order_release);
+    return true;
   }
 
  private:

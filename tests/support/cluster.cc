@@ -1,6 +1,7 @@
 #include "tests/support/cluster.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -104,9 +105,16 @@ std::string TestCollective::first_write() const {
   return "";
 }
 
-Cluster::Cluster(uint32_t num_ranks) : loopback_(transport::Loopback::create(num_ranks).value()) {
+Cluster::Cluster(uint32_t num_ranks, Reach reach)
+    : loopback_(transport::Loopback::create(num_ranks).value()) {
+  std::vector<transport::RankMemory> ranks = loopback_->ranks();
+  if (reach != Reach::kThreads) {
+    for (transport::RankMemory& rank : ranks) rank.process = getpid();
+  }
+  const uint64_t mirror_bytes = reach == Reach::kPulled ? 0 : engine::kMirrorBytes;
   for (uint32_t rank = 0; rank < num_ranks; ++rank) {
-    engines_.push_back(std::make_unique<engine::Engine>(loopback_->endpoint(Rank{rank})));
+    engines_.push_back(
+        std::make_unique<engine::Engine>(transport::Endpoint(Rank{rank}, ranks), mirror_bytes));
   }
 }
 

@@ -46,9 +46,16 @@ class TestCollective {
   std::vector<std::shared_ptr<Part>> parts_;  // by place
 };
 
+// What ranks can see of each other's own memory.
+enum class Reach {
+  kThreads,    // all of it
+  kProcesses,  // nothing: it is mirrored
+  kPulled,     // nothing, and there is no room for mirrors: it is pulled
+};
+
 class Cluster {
  public:
-  explicit Cluster(uint32_t num_ranks);
+  explicit Cluster(uint32_t num_ranks, Reach reach = Reach::kThreads);
 
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(engines_.size()); }
   [[nodiscard]] engine::Engine& engine(uint32_t rank) { return *engines_[rank]; }

@@ -25,8 +25,8 @@ class Engine::Turn {
   std::atomic<bool>& busy_;
 };
 
-Engine::Engine(transport::Endpoint endpoint)
-    : endpoint_(std::move(endpoint)), lost_(endpoint_.num_ranks()) {}
+Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
+    : endpoint_(std::move(endpoint)), mirror_bytes_(mirror_bytes), lost_(endpoint_.num_ranks()) {}
 Engine::~Engine() = default;
 
 Result<Operation*> Engine::submit(const Request& request) {
@@ -39,10 +39,12 @@ Result<Operation*> Engine::begin(const Request& request) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
   if (const Abort* abort = find_abort(request.group)) return abort_error(request, abort->by);
+  look_after_read();
   Operation& op = *new_operation();
   op.request = request;
   if (Status status = prepare(op); !status) {
-    spare_.push_back(&op);
+    op.is_released.store(true, std::memory_order_relaxed);
+    retired_.push_back(&op);
     return std::move(status.error());
   }
   operations_.insert(request.id, &op);
@@ -81,6 +83,7 @@ bool Engine::progress() {
   moved_ = false;
   drain();
   if (!untold_.empty()) tell_rest();
+  look_after_read();
   // An operation that leaves the queue is replaced by the last one, which has its turn next.
   for (size_t i = 0; i < queue_.size();) {
     Operation& op = *queue_[i];
@@ -96,7 +99,7 @@ bool Engine::progress() {
     op.is_queued = false;
     queue_[i] = queue_.back();
     queue_.pop_back();
-    if (need == Need::kNothing) retire(op);
+    set_aside(op, need);
   }
   return moved_;
 }
@@ -109,6 +112,23 @@ void Engine::set_aside(Operation& op, Need need) {
   } else if (need == Need::kTurn) {
     op.is_queued = true;
     queue_.push_back(&op);
+  } else if (need == Need::kReaders) {
+    op.is_queued = true;
+    read_.push_back(&op);
+  }
+}
+
+// A rank that sends and need not wait may be many operations ahead of its readers. Looking at all
+// of them in every turn would cost more than sending, so it looks from the oldest on until two in a
+// row are still read.
+void Engine::look_after_read() {
+  for (size_t left = read_.size(), misses = 0; left > 0 && misses < 2; --left) {
+    Operation& op = *read_.front();
+    read_.pop_front();
+    op.is_queued = false;
+    const Need need = finish_up<MemoryPort>(op);
+    misses = need == Need::kNothing ? 0 : misses + 1;
+    set_aside(op, need);
   }
 }
 
@@ -166,11 +186,11 @@ Engine::Need Engine::finish_up(Operation& op) {
   for (uint32_t out = 0; out < program.outs.size(); ++out) {
     if (port.taken(static_cast<uint16_t>(out), program.outs[out].num_messages - 1)) continue;
     all_taken = false;
-    caller_waits |= op.is_lent;
+    caller_waits |= op.is_lent || endpoint_.arena().used() > kAheadBytes;
   }
   if (!caller_waits) complete(op);
   if (all_taken) return Need::kNothing;
-  return Need::kTurn;
+  return caller_waits ? Need::kTurn : Need::kReaders;
 }
 
 void Engine::complete(Operation& op) {
@@ -195,13 +215,7 @@ void Engine::retire(Operation& op) {
   recorder_.ended(op, Outcome::kFailed);  // unless it was done before
   operations_.erase(op.request.id);
   free_memory(op);
-  if (op.is_released) spare_.push_back(&op);
-}
-
-void Engine::release(Operation* op) {
-  const Turn turn(busy_);
-  op->is_released = true;
-  if (op->is_retired) spare_.push_back(op);
+  retired_.push_back(&op);
 }
 
 void Engine::give_up(Operation* op, ErrorCode code) {

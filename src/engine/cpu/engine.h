@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,6 +34,10 @@ inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
 // Of shared memory that a rank's operations take together, so far as they have a choice.
 inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
 
+// A caller need not wait for its readers, but runs ahead of them no further than this: what is
+// reused soon is still in the caches.
+inline constexpr uint64_t kAheadBytes = uint64_t{1} << 20;
+
 struct EngineCounts {
   uint64_t completed = 0;
   uint64_t switches = 0;       // operations set aside, all together
@@ -42,7 +47,8 @@ struct EngineCounts {
 
 class Engine {
  public:
-  explicit Engine(transport::Endpoint endpoint);
+  // `mirror_bytes` as kMirrorBytes.
+  explicit Engine(transport::Endpoint endpoint, uint64_t mirror_bytes = kMirrorBytes);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -53,7 +59,10 @@ class Engine {
   // Runs every operation as far as it goes. Any thread. Whether anything moved.
   bool progress();
   // The caller has seen the state of a finished operation, or does not want to.
-  void release(Operation* op);
+  static void release(Operation* op) {
+    // Pairs with the acquire in new_operation.
+    op->is_released.store(true, std::memory_order_release);
+  }
   // Ends an operation here and on its peers: kDeadline, or kAborted.
   void give_up(Operation* op, ErrorCode code);
   // Ends all operations of a communicator (Request::group) with kAborted, now and later, here and
@@ -131,9 +140,10 @@ class Engine {
 
   // What an operation needs next.
   enum class Need : uint8_t {
-    kTurn,    // another turn: it can go on, or looks at memory that a peer will write
-    kRecord,  // nothing until a record comes for it
-    kNothing  // it is over
+    kTurn,     // another turn: it can go on, or looks at memory that a peer will write
+    kRecord,   // nothing until a record comes for it
+    kReaders,  // nothing but that peers have read its memory; its caller is content
+    kNothing   // it is over
   };
   Need run(Operation& op);
   Need fail_unread(Operation& op);
@@ -142,6 +152,7 @@ class Engine {
   template <class Port>
   Need finish_up(Operation& op);
   void complete(Operation& op);
+  void look_after_read();
   void retire(Operation& op);
   void free_memory(Operation& op);
   void fail_here(Operation& op, Error error);
@@ -152,13 +163,15 @@ class Engine {
   Early* new_early();
 
   transport::Endpoint endpoint_;
+  uint64_t mirror_bytes_;
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> turns_{0};               // written by who holds the turn
   std::vector<std::unique_ptr<Operation>> all_;  // owns; most of them are spare
-  std::vector<Operation*> spare_;
-  IdTable<Operation> operations_;  // issued and not retired
-  std::vector<Operation*> queue_;  // those that want a turn
-  bool moved_ = false;             // something was achieved in this turn
+  std::deque<Operation*> retired_;  // to be used again once their callers have released them
+  IdTable<Operation> operations_;   // issued and not retired
+  std::vector<Operation*> queue_;   // those that want a turn
+  std::deque<Operation*> read_;     // those that peers still read
+  bool moved_ = false;              // something was achieved in this turn
   IdTable<Early> early_;
   std::vector<std::unique_ptr<EarlyRecord>> all_records_;
   std::vector<EarlyRecord*> spare_records_;

@@ -60,13 +60,16 @@ bool is_in_place(const Operation& op) {
 }  // namespace
 
 Operation* Engine::new_operation() {
-  if (spare_.empty()) {
-    all_.push_back(std::make_unique<Operation>());
-    return all_.back().get();
+  // A caller may keep its handle for long; then the next one is looked at, and the one after.
+  for (int tries = 0; tries < 3 && !retired_.empty(); ++tries) {
+    Operation* const op = retired_.front();
+    retired_.pop_front();
+    // Pairs with the release in Engine::release.
+    if (op->is_released.load(std::memory_order_acquire)) return op;
+    retired_.push_back(op);
   }
-  Operation* const op = spare_.back();
-  spare_.pop_back();
-  return op;
+  all_.push_back(std::make_unique<Operation>());
+  return all_.back().get();
 }
 
 Status Engine::prepare(Operation& op) {
@@ -81,7 +84,8 @@ Status Engine::prepare(Operation& op) {
   op.shadow.clear();
   op.unread.reset();
   op.is_deserted = false;
-  op.is_lent = op.is_retired = op.is_released = op.is_queued = false;
+  op.is_lent = op.is_retired = op.is_queued = false;
+  op.is_released.store(false, std::memory_order_relaxed);
   op.switches = 0;
   op.state.store(OperationState::kRunning, std::memory_order_relaxed);
   // The input is only read: a verified schedule writes it only where it is output too.
@@ -126,7 +130,7 @@ void Engine::prepare_mirrors(Operation& op) {
     if (!is_read || bytes == 0) return;
     const bool is_wanted =
         !endpoint_.is_one_process() || (buffer == Buffer::kInput && bytes <= kStageBytes);
-    const bool fits = bytes <= kMirrorBytes && endpoint_.arena().used() <= kMirrorBytes - bytes;
+    const bool fits = bytes <= mirror_bytes_ && endpoint_.arena().used() <= mirror_bytes_ - bytes;
     if (is_wanted && fits) op.mirrors[index(buffer)] = endpoint_.arena().allocate(bytes);
   };
   if (!program.may_be_in_place && is_in_place(op)) {
@@ -149,7 +153,7 @@ void Engine::mirror_whole_input(Operation& op) {
   std::byte* const copied = endpoint_.arena().allocate(program.input_bytes);
   if (copied == nullptr) return;
   std::byte*& input = op.base[index(Buffer::kInput)];
-  copy_to_share(copied, input, program.input_bytes);
+  copy_to_share(program, copied, input, program.input_bytes);
   input = op.mirrors[index(Buffer::kInput)] = copied;
   for (size_t i = 0; i < program.exports.size(); ++i) {
     const Export& exported = program.exports[i];

@@ -25,7 +25,7 @@ void Engine::drain() {
       const auto kind = ring.peek();
       if (!kind) break;
       receive(Rank{peer}, *kind, ring.record());
-      ring.pop();
+      if (ring.pop()) endpoint_.wake(Rank{peer});
       moved_ = true;
     }
   }

@@ -113,11 +113,12 @@ struct Operation {
   uint32_t unread_peer = 0;
   // memory: a peer ended its part while it was read. It has failed there; word of that is coming.
   bool is_deserted = false;
-  bool is_lent = false;      // memory: peers read the caller's own buffers
-  bool is_retired = false;   // the engine is done with it
-  bool is_released = false;  // the caller has its answer and will not ask again
-  bool is_queued = false;    // in the engine's queue
-  uint64_t switches = 0;     // times it was set aside
+  bool is_lent = false;     // memory: peers read the caller's own buffers
+  bool is_retired = false;  // the engine is done with it
+  // The caller has its answer and will not ask again. Written by the caller, last.
+  std::atomic<bool> is_released{false};
+  bool is_queued = false;  // in the engine's queue
+  uint64_t switches = 0;   // times it was set aside
 
   // For whoever watches.
   ShortName name;

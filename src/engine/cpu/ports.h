@@ -19,9 +19,9 @@ inline ir::StepKind kind_of(const ProgramStep& step) {
   return static_cast<ir::StepKind>(step.kind);
 }
 
-// Copies into memory that peers read. They have read it the last time it was used, so that its
-// lines must be taken back from other cores' caches before they can be written in this one's.
-void copy_to_share(std::byte* to, const std::byte* from, uint64_t bytes);
+// Copies into memory that peers read.
+void copy_to_share(const BoundProgram& program, std::byte* to, const std::byte* from,
+                   uint64_t bytes);
 
 // What both ports share: a tile of a step once its message is readable.
 class TileMover {

@@ -1,11 +1,15 @@
 // For ranks that read each other's memory: the root adds everyone's contribution to its own one by
-// one, where they lie, on around the ring of ranks.
+// one, where they lie (add_up.h). The option `chunks` cuts the message into that many pieces, which
+// are summed one after the other: a piece that fits the cache is not read again from memory for
+// each rank.
 //
 // Cost: (p-1) (alpha + n beta + n gamma): a message is taken when it is its turn. For one host and
 // few ranks.
+#include "base/try.h"
 #include "ir/builder.h"
+#include "plan/algorithms/add_up.h"
 #include "plan/algorithms/catalogue.h"
-#include "plan/algorithms/own_first.h"
+#include "plan/algorithms/chunking.h"
 #include "plan/algorithms/ring.h"
 
 namespace tutti::plan {
@@ -13,17 +17,21 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
   const Rank root{collective.root};
-  Builder b(collective, {.name = "pull"});
-  const RingPlace at{root.value, b.num_ranks()};
-  OwnFirst sum(input(0), output(0));
-  for (uint32_t distance = 1; distance < b.num_ranks(); ++distance) {
-    const Rank peer{at.ahead(distance)};
-    b.add_lane(peer).send(input(0), root);
-    sum.add(b.add_lane(root), peer);
+  TUTTI_ASSIGN(const uint32_t num_pieces,
+               chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
+  Builder b(collective, {.name = "pull", .chunks_per_block = num_pieces});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) {
+    LaneWriter lane = b.add_lane(Rank{r});
+    for (uint32_t piece = 0; piece < num_pieces; ++piece) {
+      if (Rank{r} == root) {
+        add_up(lane, {r, b.num_ranks()}, input(piece), output(piece));
+      } else {
+        lane.send(input(piece), root);
+      }
+    }
   }
-  if (b.num_ranks() == 1) sum.finish(b.add_lane(root));
   return std::move(b).finish();
 }
 
@@ -34,7 +42,7 @@ const Algorithm kReducePull{
     .name = "pull",
     .idea = "The root adds everyone's contribution to its own, rank by rank.",
     .cost = "(p-1) (alpha + n beta + n gamma)",
-    .takes_chunks = false,
+    .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
     .make = make_schedule,

@@ -1,12 +1,15 @@
 // For ranks that read each other's memory: the owner of a block adds the others' contributions to
-// the result one by one, where they lie, from its own on around the ring of ranks. One lane a peer
-// offers the contribution to the peer's block and takes the peer's to the own.
+// the result one by one, where they lie (add_up.h). The option `chunks` cuts every block into that
+// many pieces, which are summed one after the other: a piece that fits the cache is not read again
+// from memory for each rank.
 //
 // Cost: (p-1) (alpha + n/p beta + n/p gamma): a message is taken when it is its turn. For one host,
 // where alpha is next to nothing.
+#include "base/try.h"
 #include "ir/builder.h"
+#include "plan/algorithms/add_up.h"
 #include "plan/algorithms/catalogue.h"
-#include "plan/algorithms/own_first.h"
+#include "plan/algorithms/chunking.h"
 #include "plan/algorithms/ring.h"
 
 namespace tutti::plan {
@@ -14,21 +17,25 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
-  const Rank rank{at.rank};
-  OwnFirst sum(input(at.rank), output(0));
+void write_rank(Builder& b, RingPlace at, uint32_t num_pieces) {
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
-    const Rank peer{at.ahead(distance)};
-    LaneWriter lane = b.add_lane(rank);
-    lane.send(input(peer.value), peer);
-    sum.add(lane, peer);
+    const uint32_t peer = at.ahead(distance);
+    LaneWriter offers = b.add_lane(Rank{at.rank});
+    for (uint32_t piece = 0; piece < num_pieces; ++piece) {
+      offers.send(input(peer * num_pieces + piece), Rank{peer});
+    }
   }
-  if (at.num_ranks == 1) sum.finish(b.add_lane(rank));
+  LaneWriter lane = b.add_lane(Rank{at.rank});
+  for (uint32_t piece = 0; piece < num_pieces; ++piece) {
+    add_up(lane, at, input(at.rank * num_pieces + piece), output(piece));
+  }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
-  Builder b(collective, {.name = "pull"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+  TUTTI_ASSIGN(const uint32_t num_pieces,
+               chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
+  Builder b(collective, {.name = "pull", .chunks_per_block = num_pieces});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()}, num_pieces);
   return std::move(b).finish();
 }
 
@@ -39,7 +46,7 @@ const Algorithm kReduceScatterPull{
     .name = "pull",
     .idea = "Owners add up their block where it lies, rank by rank.",
     .cost = "(p-1) (alpha + n/p beta + n/p gamma)",
-    .takes_chunks = false,
+    .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
     .make = make_schedule,

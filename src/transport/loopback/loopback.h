@@ -24,6 +24,7 @@ class Loopback {
 
   // One a rank, and once.
   [[nodiscard]] Endpoint endpoint(Rank rank) const { return {rank, ranks_}; }
+  [[nodiscard]] const std::vector<RankMemory>& ranks() const { return ranks_; }
 
  private:
   Loopback() = default;

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "tests/support/cluster.h"
+#include "transport/ring.h"
 
 namespace tutti::test {
 namespace {
@@ -119,6 +122,44 @@ TEST(GivenUp, IsKnownToPeers) {
   run_all(cluster);
   ASSERT_EQ(peer->state.load(), OperationState::kFailed);
   EXPECT_THAT(peer->error.message, HasSubstr("rank 0 gave up"));
+}
+
+// Rank 1's ring is full of packets for operations that it has not issued, and it does not run.
+TEST(GivenUp, IsToldAsSoonAsThereIsRoom) {
+  Cluster cluster(2);
+  std::deque<TestCollective> calls;
+  for (uint64_t id = 100; id < 100 + transport::kRingSlots; ++id) {
+    calls.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1}, id,
+                       first_ranks(2));
+    ASSERT_TRUE(cluster.engine(0).submit(calls.back().request(0)).ok());
+  }
+  TestCollective late({CollectiveKind::kAllReduce, "ring", 5000}, 9, first_ranks(2));
+  Operation* const here = cluster.engine(0).submit(late.request(0)).value();
+  cluster.engine(0).give_up(here, ErrorCode::kDeadline);
+  Operation* const there = cluster.engine(1).submit(late.request(1)).value();
+  run_all(cluster);
+  EXPECT_EQ(here->state.load(), OperationState::kFailed);
+  ASSERT_EQ(there->state.load(), OperationState::kFailed);
+  EXPECT_EQ(there->error.code, ErrorCode::kDeadline);
+}
+
+// The ring to the lost rank is full, and never will be emptied.
+TEST(LostRank, HoldsUpNobodyWhoHasAllOfIt) {
+  Cluster cluster(2);
+  std::deque<TestCollective> calls;
+  for (uint64_t id = 100; id < 100 + transport::kRingSlots; ++id) {
+    calls.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1}, id,
+                       first_ranks(2));
+    ASSERT_TRUE(cluster.engine(0).submit(calls.back().request(0)).ok());
+  }
+  TestCollective last({CollectiveKind::kBarrier, "direct", 0}, 9, first_ranks(2));
+  ASSERT_TRUE(cluster.engine(1).submit(last.request(1)).ok());
+  Operation* const op = cluster.engine(0).submit(last.request(0)).value();
+  cluster.engine(0).progress();
+  EXPECT_EQ(op->state.load(), OperationState::kRunning) << "there is room for its packet";
+  cluster.engine(0).lose(Rank{1}, "the test says so");
+  cluster.engine(0).progress();
+  EXPECT_EQ(op->state.load(), OperationState::kDone);
 }
 
 }  // namespace

@@ -225,6 +225,17 @@ TEST(Ring, TreatsAReceiptThatIsNonsenseAsFull) {
   EXPECT_NE(writer.reserve(), nullptr);
 }
 
+// What is sent to a rank that is gone waits for nothing.
+TEST(Ring, HasRoomForEverWhenClosed) {
+  auto ring = std::make_unique<RingMemory>();
+  Receipt receipt{};
+  RingWriter writer(ring.get(), &receipt);
+  for (uint32_t i = 0; i < kRingSlots; ++i) put(writer, i);
+  EXPECT_EQ(writer.reserve(), nullptr);
+  writer.close();
+  for (uint32_t i = 0; i < 3 * kRingSlots; ++i) put(writer, i);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Conformance,
                          testing::Values(Transport{"loopback", loopback_job},
                                          Transport{"shm", shm_job}),
