@@ -21,9 +21,8 @@ endfunction()
 # Reading the headers of others takes longer than compiling most of our files, so they are read
 # once: tutti_precompile(TARGET SET) lets a target use the precompiled headers of a set. They belong
 # to a target that nobody uses. The lints compile without them, so a file still has to include
-# what it uses. ccache keeps such files only with these options.
-set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
-                      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+# what it uses. ccache keeps such files only with these options, and does not see the list of
+# headers behind those of clang: its digest is part of the command.
 set(TUTTI_PCH_library <fmt/format.h> <algorithm> <array> <map> <memory> <optional> <span> <string>
                       <string_view> <unordered_map> <utility> <vector>)
 if(TUTTI_FUZZ)  # the fuzzers see which ways through the library an input takes
@@ -35,6 +34,10 @@ set(TUTTI_PCH_test_links GTest::gmock)
 set(TUTTI_PCH_tools ${TUTTI_PCH_library} <CLI/CLI.hpp> <nlohmann/json.hpp>)
 set(TUTTI_PCH_tools_options ${TUTTI_PCH_test_options})
 set(TUTTI_PCH_tools_links CLI11::CLI11 nlohmann_json::nlohmann_json)
+string(MD5 TUTTI_PCH_DIGEST "${TUTTI_PCH_test} ${TUTTI_PCH_tools} ${CMAKE_CXX_COMPILER_ID}")
+set(TUTTI_PCH_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
+                      $<$<CXX_COMPILER_ID:Clang>:-DTUTTI_HEADERS=0x${TUTTI_PCH_DIGEST}>)
 function(tutti_precompile target set)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     return()  # built once and not often; and GCC 12 at -O3 takes them for our code, with false alarms

@@ -125,6 +125,7 @@ ir::Region Mutator::pick_region(uint32_t rank, uint32_t count) {
 std::optional<Mutator::Place> Mutator::taker_of(Place send) const {
   const DraftLane& from = draft_.ranks[send.rank][send.lane];
   const Rank to = from.steps[send.index].step.send_peer;
+  if (to.value >= draft_.ranks.size()) return std::nullopt;  // a change before this one
   uint32_t sequence = 0;
   for (uint32_t i = 0; i < send.index; ++i) {
     if (ir::sends(from.steps[i].step.kind) && from.steps[i].step.send_peer == to) ++sequence;

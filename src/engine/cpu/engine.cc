@@ -251,6 +251,15 @@ void Engine::lose(Rank rank, std::string why) {
   for (Operation* const op : concerned) go_on_without(*op, rank);
 }
 
+// The rank will take nothing more of the operation, and read nothing of it.
+void Engine::forget_reader(Operation& op, Rank reader) {
+  const BoundProgram& program = *op.request.program;
+  for (size_t out = 0; out < program.outs.size(); ++out) {
+    const Rank peer = op.request.members[program.peers[program.outs[out].peer].value];
+    if (peer == reader) op.out_counts[out] = program.outs[out].num_messages;
+  }
+}
+
 // An operation that has all it needs of a lost rank completes; any other fails on all ranks, since
 // some may wait for this one only.
 void Engine::go_on_without(Operation& op, Rank lost) {
@@ -259,10 +268,7 @@ void Engine::go_on_without(Operation& op, Rank lost) {
   const auto is_lost = [&](uint32_t peer) {
     return op.request.members[program.peers[peer].value] == lost;
   };
-  for (size_t out = 0; out < program.outs.size(); ++out) {
-    // Nobody will take it, and nobody will read it.
-    if (is_lost(program.outs[out].peer)) op.out_counts[out] = program.outs[out].num_messages;
-  }
+  forget_reader(op, lost);
   if (!op.is_queued) set_aside(op, run(op));
   if (op.is_retired || op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
   bool needs_it = op.signatures_missing > 0 || op.is_deserted;

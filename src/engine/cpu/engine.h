@@ -157,6 +157,7 @@ class Engine {
   void free_memory(Operation& op);
   void fail_here(Operation& op, Error error);
   void go_on_without(Operation& op, Rank lost);
+  static void forget_reader(Operation& op, Rank reader);
   void set_aside(Operation& op, Need need);
   Operation* new_operation();
   EarlyRecord* new_early_record();

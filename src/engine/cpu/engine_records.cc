@@ -78,12 +78,14 @@ void Engine::take_early(Operation& op) {
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
   if (kind == RecordKind::kFailed) {
+    forget_reader(op, from);
     Failure failure;
     std::memcpy(&failure, record.payload.data(), sizeof failure);
     fail_here(op, error_of(op.request, failure, record.header.signature));
     return;
   }
   if (record.header.signature != op.request.signature) {
+    forget_reader(op, from);
     fail_everywhere(op, {static_cast<uint32_t>(ErrorCode::kInvalidArgument), endpoint_.self().value,
                          from.value, 0, record.header.signature});
     return;

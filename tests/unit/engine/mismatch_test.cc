@@ -162,5 +162,21 @@ TEST(LostRank, HoldsUpNobodyWhoHasAllOfIt) {
   EXPECT_EQ(op->state.load(), OperationState::kDone);
 }
 
+// A sender that need not wait is content before its receiver calls, with another count.
+TEST(DoneSender, KeepsNothingForAReceiverThatDisagrees) {
+  Cluster cluster(2);
+  TestCollective right({CollectiveKind::kSendRecv, "direct", 3000}, 9, first_ranks(2));
+  TestCollective wrong({CollectiveKind::kSendRecv, "direct", 3001}, 9, first_ranks(2));
+  Operation* const sent = cluster.engine(0).submit(right.request(0)).value();
+  EXPECT_EQ(sent->state.load(), OperationState::kDone);
+  Operation* const received = cluster.engine(1).submit(wrong.request(1)).value();
+  run_all(cluster);
+  EXPECT_EQ(received->state.load(), OperationState::kFailed);
+  for (uint32_t r = 0; r < 2; ++r) {
+    EXPECT_EQ(cluster.engine(r).num_under_way(), 0u);
+    EXPECT_EQ(cluster.engine(r).endpoint().arena().used(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace tutti::test
