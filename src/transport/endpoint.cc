@@ -20,8 +20,18 @@ T* at(const RankMemory& memory, size_t offset) {
   return reinterpret_cast<T*>(memory.segment + offset);
 }
 
+// Of what is left of the segment a sixteenth is for words.
+size_t words_bytes(const RankMemory& memory, SegmentLayout layout) {
+  return (memory.segment_bytes - layout.arena()) / 16 / 64 * 64;
+}
+
+Arena own_words(const RankMemory& memory, SegmentLayout layout) {
+  return {memory.segment + layout.arena(), words_bytes(memory, layout)};
+}
+
 Arena own_arena(const RankMemory& memory, SegmentLayout layout) {
-  return {memory.segment + layout.arena(), memory.segment_bytes - layout.arena()};
+  const size_t begin = layout.arena() + words_bytes(memory, layout);
+  return {memory.segment + begin, memory.segment_bytes - begin};
 }
 
 }  // namespace
@@ -29,6 +39,7 @@ Arena own_arena(const RankMemory& memory, SegmentLayout layout) {
 Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
     : self_(self),
       ranks_(std::move(ranks)),
+      words_(own_words(ranks_[self.value], {static_cast<uint32_t>(ranks_.size())})),
       arena_(own_arena(ranks_[self.value], {static_cast<uint32_t>(ranks_.size())})) {
   const SegmentLayout layout{num_ranks()};
   const RankMemory& own = ranks_[self.value];
@@ -44,7 +55,7 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
 
 RemoteAddress Endpoint::name(const void* memory) const {
   if (memory == nullptr) return {};
-  if (arena_.contains(memory, 0)) {
+  if (arena_.contains(memory, 0) || words_.contains(memory, 0)) {
     const auto offset = static_cast<const std::byte*>(memory) - ranks_[self_.value].segment;
     return {RemoteAddress::kSegment, static_cast<uint64_t>(offset)};
   }

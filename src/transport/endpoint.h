@@ -30,6 +30,9 @@ class Endpoint {
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
   [[nodiscard]] Arena& arena() { return arena_; }
+  // For memory that peers may look at after it was freed: it is never used for anything else, so
+  // what they see there is always words.
+  [[nodiscard]] Arena& words() { return words_; }
   // kBoardBytes of the rank's segment; only one's own is written.
   [[nodiscard]] std::byte* board(Rank rank) const {
     return ranks_[rank.value].segment + SegmentLayout{num_ranks()}.board();
@@ -69,6 +72,7 @@ class Endpoint {
   std::vector<RankMemory> ranks_;
   std::vector<RingWriter> writers_;
   std::vector<RingReader> readers_;
+  Arena words_;
   Arena arena_;
   bool is_one_process_ = true;
 };

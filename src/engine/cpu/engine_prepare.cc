@@ -164,7 +164,7 @@ void Engine::mirror_whole_input(Operation& op) {
 Status Engine::prepare_memory(Operation& op) {
   const BoundProgram& program = *op.request.program;
   transport::Arena& arena = endpoint_.arena();
-  op.words = reinterpret_cast<Words*>(arena.allocate(words_bytes(program)));
+  op.words = reinterpret_cast<Words*>(endpoint_.words().allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
   prepare_mirrors(op);
   const bool is_short = op.words == nullptr ||
@@ -210,7 +210,7 @@ void Engine::free_memory(Operation& op) {
   if (op.words != nullptr) {
     // Peers that still look see that this operation is over here.
     op.words->operation.store(0, std::memory_order_release);
-    arena.free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
+    endpoint_.words().free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
   }
   if (op.scratch != nullptr) arena.free(op.scratch, program.scratch_bytes);
   const uint64_t bytes[] = {program.input_bytes, program.output_bytes, 0};

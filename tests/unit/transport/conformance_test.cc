@@ -78,7 +78,7 @@ void put(RingWriter& ring, uint64_t number, std::string_view text = {}) {
   Record* const record = ring.reserve();
   ASSERT_NE(record, nullptr);
   record->header = {number, {}, 0, 0, static_cast<uint16_t>(text.size())};
-  std::memcpy(record->payload.data(), text.data(), text.size());
+  if (!text.empty()) std::memcpy(record->payload.data(), text.data(), text.size());
   ring.publish(RecordKind::kPacket);
 }
 
