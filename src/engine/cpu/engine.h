@@ -28,8 +28,8 @@
 
 namespace tutti::engine {
 
-// Inputs up to this size are copied when they are issued, so that a caller that only sends need not
-// wait for its receivers.
+// Between threads, which could read it where it lies, an input up to this size is mirrored all the
+// same, so that a caller that only sends need not wait for its receivers.
 inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
 // Of shared memory that a rank's operations take together, so far as they have a choice.
 inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;

@@ -210,6 +210,10 @@ void Engine::free_memory(Operation& op) {
   if (op.words != nullptr) {
     // Peers that still look see that this operation is over here.
     op.words->operation.store(0, std::memory_order_release);
+    // Of a failed operation they may be reading the memory too, which is written anew from now on:
+    // they must see that it is over no later than what is written. Pairs with is_still_there.
+    const bool may_be_read = op.state.load(std::memory_order_relaxed) == OperationState::kFailed;
+    if (may_be_read) std::atomic_thread_fence(std::memory_order_seq_cst);
     endpoint_.words().free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
   }
   if (op.scratch != nullptr) arena.free(op.scratch, program.scratch_bytes);

@@ -40,8 +40,8 @@ Job loopback_job(uint32_t num_ranks) {
 
 // All ranks in this process, each with maps of its own.
 Job shm_job(uint32_t num_ranks) {
-  char directory[] = "/tmp/tutti-conformance-XXXXXX";
-  EXPECT_NE(mkdtemp(directory), nullptr);
+  std::string directory = testing::TempDir() + "tutti-conformance-XXXXXX";
+  EXPECT_NE(mkdtemp(directory.data()), nullptr);
   std::vector<std::shared_ptr<Shm>> joined(num_ranks);
   std::vector<std::thread> threads;
   for (uint32_t r = 0; r < num_ranks; ++r) {
@@ -60,7 +60,7 @@ Job shm_job(uint32_t num_ranks) {
     job.ends.push_back(std::make_unique<Endpoint>(shm->endpoint()));
     job.kept.push_back(std::move(shm));
   }
-  rmdir(directory);
+  rmdir(directory.c_str());
   return job;
 }
 
