@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from job_folder import JobFolderTest
 
 PROGRAM = ""
 YES, NO, BAD_USE = 0, 1, 2
@@ -15,15 +16,7 @@ SMALL = ("--collectives", 20, "--rounds", 3)
 KILL = ("--kill", "--rounds", "4")
 
 
-class ChaosTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")}
-        self.environment |= {"TMPDIR": self.folder}
-        self.environment.pop("XDG_RUNTIME_DIR", None)
-
+class ChaosTest(JobFolderTest):
     def tearDown(self):
         self.assertEqual(os.listdir(self.folder), [])
 

@@ -8,23 +8,16 @@ import re
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from job_folder import JobFolderTest
 
 PROGRAM = ""
 JOB_PROGRAM = ""
 LIMIT_S = 100  # against hangs only
 
 
-class StatusTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")}
-        self.environment |= {"TMPDIR": self.folder}
-        self.environment.pop("XDG_RUNTIME_DIR", None)
-
+class StatusTest(JobFolderTest):
     def start(self, scenario, num_ranks, *options, **variables):
         launcher = subprocess.Popen(
             [PROGRAM, "run", "-n", str(num_ranks), "--timeout", str(LIMIT_S), "--keep-going",

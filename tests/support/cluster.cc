@@ -7,11 +7,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/bound_program.h"
 #include "ir/layout.h"
 #include "ir/sizes.h"
 #include "plan/algorithm.h"
 #include "tests/support/rank_memory.h"
+#include "transport/ring.h"
 #include "verify/check.h"
 
 namespace tutti::test {
@@ -116,6 +118,21 @@ Cluster::Cluster(uint32_t num_ranks, Reach reach)
     engines_.push_back(
         std::make_unique<engine::Engine>(transport::Endpoint(Rank{rank}, ranks), mirror_bytes));
   }
+}
+
+void Cluster::fill_ring(uint64_t first_id) {
+  for (uint64_t i = 0; i < transport::kRingSlots; ++i) {
+    fillers_.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1},
+                          first_id + i, first_ranks(2));
+    TUTTI_CHECK(engine(0).submit(fillers_.back().request(0)).ok(), "there is room for it");
+  }
+  TUTTI_CHECK(engine(0).endpoint().to(Rank{1}).reserve() == nullptr, "now it is full");
+}
+
+std::vector<Rank> first_ranks(uint32_t num) {
+  std::vector<Rank> out;
+  for (uint32_t r = 0; r < num; ++r) out.emplace_back(r);
+  return out;
 }
 
 }  // namespace tutti::test

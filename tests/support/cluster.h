@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,8 @@ class TestCollective {
   std::vector<std::shared_ptr<Part>> parts_;  // by place
 };
 
+[[nodiscard]] std::vector<Rank> first_ranks(uint32_t num);
+
 // What ranks can see of each other's own memory.
 enum class Reach {
   kThreads,    // all of it
@@ -60,9 +63,14 @@ class Cluster {
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(engines_.size()); }
   [[nodiscard]] engine::Engine& engine(uint32_t rank) { return *engines_[rank]; }
 
+  // Fills the ring from rank 0 to rank 1, which must not run: with packets of operations that rank
+  // 1 has not issued. Their ids are from `first_id` on.
+  void fill_ring(uint64_t first_id);
+
  private:
   std::shared_ptr<transport::Loopback> loopback_;
   std::vector<std::unique_ptr<engine::Engine>> engines_;
+  std::deque<TestCollective> fillers_;
 };
 
 }  // namespace tutti::test

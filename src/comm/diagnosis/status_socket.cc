@@ -5,15 +5,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "transport/shm/local_socket.h"
 
 namespace tutti::comm {
 namespace {
@@ -36,24 +37,9 @@ Error failed(const std::string& path, const char* what) {
   return {ErrorCode::kIo, fmt::format("{}: {}: {}", path, what, std::strerror(errno))};
 }
 
-Result<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is too long for a socket", path)};
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-const sockaddr* generic(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
-
 bool is_same_user(int socket) {
-  ucred who{};
-  socklen_t size = sizeof who;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+  const auto who = transport::process_behind(socket);
+  return who && who->uid == geteuid();
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {
@@ -81,46 +67,26 @@ Descriptor make_answer(const transport::Endpoint& endpoint) {
   return is_whole ? std::move(memory) : Descriptor();
 }
 
+// A byte goes with the descriptor: a message cannot be empty.
 void send_descriptor(int socket, int fd) {
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const part = CMSG_FIRSTHDR(&message);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
-  // One byte fits into a new connection; if the reader is gone there is nobody to tell.
-  (void)sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const std::byte byte{};
+  // It fits into a new connection; if the reader is gone there is nobody to tell.
+  (void)transport::send_with(socket, {&byte, 1}, {&fd, 1}, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 Result<Descriptor> receive_descriptor(int socket, const std::string& path) {
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  std::byte byte{};
+  Descriptor received;
   // Liveness: the socket's own time limit, set by ask_rank.
-  const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  const ssize_t got = transport::receive_with(socket, {&byte, 1}, {&received, 1});
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
     return Error{ErrorCode::kDeadline, fmt::format("{}: the rank does not answer", path)};
   }
   if (got < 0) return failed(path, "recvmsg");
-  const cmsghdr* const part = CMSG_FIRSTHDR(&message);
-  if (part == nullptr || part->cmsg_type != SCM_RIGHTS) {
+  if (received.get() < 0) {
     return Error{ErrorCode::kNotFound, fmt::format("{}: the rank went away", path)};
   }
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
-  return Descriptor(fd);
+  return received;
 }
 
 bool read_at(int fd, void* data, size_t bytes, size_t offset) {
@@ -157,11 +123,11 @@ std::string status_socket_path(const std::string& job_dir, uint32_t rank) {
 Result<StatusServer> StatusServer::open(const std::string& job_dir,
                                         const transport::Endpoint& endpoint) {
   const std::string path = status_socket_path(job_dir, endpoint.self().value);
-  TUTTI_ASSIGN(const sockaddr_un address, address_of(path));
+  TUTTI_ASSIGN(const sockaddr_un address, transport::local_address(path));
   Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return failed(path, "socket");
   unlink(path.c_str());  // of an earlier run with the same job id
-  if (bind(fd.get(), generic(address), sizeof address) != 0) return failed(path, "bind");
+  if (bind(fd.get(), transport::generic(address), sizeof address) != 0) return failed(path, "bind");
   StatusServer server(std::move(fd), path, endpoint);
   // Nobody can connect before it listens.
   if (chmod(path.c_str(), 0600) != 0) return failed(path, "chmod");
@@ -182,13 +148,13 @@ void StatusServer::answer() const {
 }
 
 Result<JobBoards> ask_rank(const std::string& socket_path, uint32_t timeout_ms) {
-  TUTTI_ASSIGN(const sockaddr_un address, address_of(socket_path));
+  TUTTI_ASSIGN(const sockaddr_un address, transport::local_address(socket_path));
   const Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return failed(socket_path, "socket");
   const timeval limit{timeout_ms / 1000, static_cast<suseconds_t>(timeout_ms % 1000) * 1000};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // connecting, too
-  if (connect(fd.get(), generic(address), sizeof address) != 0) {
+  if (connect(fd.get(), transport::generic(address), sizeof address) != 0) {
     return Error{errno == EAGAIN ? ErrorCode::kDeadline : ErrorCode::kNotFound,
                  fmt::format("{}: {}", socket_path, std::strerror(errno))};
   }

@@ -4,17 +4,18 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "transport/shm/local_socket.h"
 
 namespace tutti::transport {
 namespace {
@@ -22,17 +23,6 @@ namespace {
 Error failed(const char* what) {
   return {ErrorCode::kIo,
           fmt::format("meeting the other ranks: {}: {}", what, std::strerror(errno))};
-}
-
-Result<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the job's directory has too long a path for a socket: {}", path)};
-  }
-  std::copy(path.begin(), path.end(), address.sun_path);
-  return address;
 }
 
 Status wait_readable(int socket, uint64_t deadline_ns) {
@@ -48,21 +38,13 @@ Status wait_readable(int socket, uint64_t deadline_ns) {
   }
 }
 
-Result<ucred> credentials_of(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return failed("SO_PEERCRED");
-  return peer;
-}
-
 }  // namespace
 
 Result<Listener> Listener::open(std::string path) {
-  TUTTI_ASSIGN(const sockaddr_un address, address_of(path));
+  TUTTI_ASSIGN(const sockaddr_un address, local_address(path));
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return failed("socket");
-  const auto* const raw = reinterpret_cast<const sockaddr*>(&address);
-  if (bind(socket.get(), raw, sizeof address) != 0) return failed(path.c_str());
+  if (bind(socket.get(), generic(address), sizeof address) != 0) return failed(path.c_str());
   Listener listener(std::move(socket), std::move(path));
   if (chmod(listener.path_.c_str(), 0600) != 0) return failed("chmod");
   if (listen(listener.socket_.get(), SOMAXCONN) != 0) return failed("listen");
@@ -82,20 +64,19 @@ Result<Descriptor> Listener::accept(uint64_t deadline_ns) const {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return failed("accept");
     }
-    TUTTI_ASSIGN(const ucred who, credentials_of(peer.get()));
+    TUTTI_ASSIGN(const ucred who, process_behind(peer.get()));
     if (who.uid == geteuid()) return peer;
   }
 }
 
 Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
-  TUTTI_ASSIGN(const sockaddr_un address, address_of(path));
-  const auto* const raw = reinterpret_cast<const sockaddr*>(&address);
+  TUTTI_ASSIGN(const sockaddr_un address, local_address(path));
   // Liveness: rank 0 listens when it starts; the deadline ends it if it does not.
   while (true) {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (socket.get() < 0) return failed("socket");
-    if (connect(socket.get(), raw, sizeof address) == 0) {
-      TUTTI_ASSIGN(const ucred who, credentials_of(socket.get()));
+    if (connect(socket.get(), generic(address), sizeof address) == 0) {
+      TUTTI_ASSIGN(const ucred who, process_behind(socket.get()));
       if (who.uid == geteuid()) return socket;
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("{} belongs to user {}, not to us", path, who.uid)};
@@ -112,23 +93,11 @@ Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
 }
 
 Status send_introduction(int socket, const Introduction& introduction, int segment, int bell) {
-  Introduction copy = introduction;
-  iovec data{&copy, sizeof copy};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(2 * sizeof(int));
-  const int fds[2] = {segment, bell};
-  std::memcpy(CMSG_DATA(rights), fds, sizeof fds);
+  const int descriptors[] = {segment, bell};
   // Liveness: a record that the peer takes as soon as it has come this far; a peer that died makes
   // it fail.
-  while (sendmsg(socket, &message, MSG_NOSIGNAL) != sizeof copy) {
+  while (send_with(socket, std::as_bytes(std::span(&introduction, 1)), descriptors, MSG_NOSIGNAL) !=
+         sizeof introduction) {
     if (errno != EINTR) return failed("sendmsg");
   }
   return {};
@@ -137,24 +106,12 @@ Status send_introduction(int socket, const Introduction& introduction, int segme
 Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns) {
   TUTTI_TRY(wait_readable(socket, deadline_ns));
   Introduced introduced;
-  iovec data{&introduced.introduction, sizeof introduced.introduction};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  Descriptor descriptors[2];
+  const ssize_t got = receive_with(
+      socket, std::as_writable_bytes(std::span(&introduced.introduction, 1)), descriptors);
   if (got < 0) return failed("recvmsg");
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    int fds[2] = {-1, -1};
-    std::memcpy(fds, CMSG_DATA(part), std::min<size_t>(count, 2) * sizeof(int));
-    introduced.segment = Descriptor(fds[0]);
-    introduced.bell = Descriptor(fds[1]);
-  }
+  introduced.segment = std::move(descriptors[0]);
+  introduced.bell = std::move(descriptors[1]);
   const bool whole = got == sizeof introduced.introduction && introduced.bell.get() >= 0 &&
                      introduced.introduction.magic == Introduction::kMagic;
   if (!whole) {
@@ -166,7 +123,7 @@ Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns) {
 }
 
 Result<int> process_at(int socket) {
-  TUTTI_ASSIGN(const ucred who, credentials_of(socket));
+  TUTTI_ASSIGN(const ucred who, process_behind(socket));
   return who.pid;
 }
 

@@ -13,15 +13,10 @@
 namespace tutti {
 namespace {
 
+using test::numbers;
 using test::on_ranks;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::vector<int64_t> numbers(uint64_t count, int64_t first) {
-  std::vector<int64_t> row(count);
-  std::iota(row.begin(), row.end(), first);
-  return row;
-}
 
 // Packets end at 59 elements of 8 bytes, staging of inputs at 8192; tiles at 32768.
 constexpr uint64_t kCounts[] = {0, 1, 2, 7, 59, 60, 1000, 8192, 8193, 70'001};

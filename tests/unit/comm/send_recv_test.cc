@@ -14,15 +14,10 @@
 namespace tutti {
 namespace {
 
+using test::numbers;
 using test::on_ranks;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::vector<int64_t> numbers(uint64_t count, int64_t first) {
-  std::vector<int64_t> row(count);
-  std::iota(row.begin(), row.end(), first);
-  return row;
-}
 
 // Packets end at 59 elements, staging at 8192; the last is several tiles.
 constexpr uint64_t kCounts[] = {0, 1, 59, 60, 8192, 8193, 100'003};

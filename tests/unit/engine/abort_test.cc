@@ -1,10 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "tests/support/cluster.h"
-#include "transport/ring.h"
 
 namespace tutti::test {
 namespace {
@@ -52,12 +49,7 @@ TEST(Abort, EndsTheOperationsOfOneGroupOnAllMembersAndLeavesOthersAlone) {
 // So many packets that the ring to rank 1 is full, and the abort finds no room in it.
 TEST(Abort, IsToldAsSoonAsThereIsRoom) {
   Cluster cluster(2);
-  std::deque<TestCollective> calls;
-  for (uint64_t id = 100; id < 100 + transport::kRingSlots; ++id) {
-    calls.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1}, id, kBoth);
-    ASSERT_TRUE(cluster.engine(0).submit(calls.back().request(0)).ok());
-  }
-  ASSERT_EQ(cluster.engine(0).endpoint().to(Rank{1}).reserve(), nullptr);
+  cluster.fill_ring(100);
   TestCollective waits({CollectiveKind::kAllReduce, "ring", 5000}, 9, kBoth);
   cluster.engine(0).abort(kGroup, kBoth);
   cluster.engine(0).progress();

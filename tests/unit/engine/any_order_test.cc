@@ -22,12 +22,6 @@ std::vector<Rank> ranks(std::initializer_list<uint32_t> list) {
   return out;
 }
 
-std::vector<Rank> first_ranks(uint32_t num) {
-  std::vector<Rank> out;
-  for (uint32_t r = 0; r < num; ++r) out.emplace_back(r);
-  return out;
-}
-
 // Issues collectives on every rank in that rank's own order and gives turns at random.
 class AnyOrder {
  public:

@@ -1,10 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "tests/support/cluster.h"
-#include "transport/ring.h"
 
 namespace tutti::test {
 namespace {
@@ -13,12 +10,6 @@ using engine::Operation;
 using engine::OperationState;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::vector<Rank> first_ranks(uint32_t num) {
-  std::vector<Rank> out;
-  for (uint32_t r = 0; r < num; ++r) out.emplace_back(r);
-  return out;
-}
 
 void run_all(Cluster& cluster) {
   for (int turn = 0; turn < 200; ++turn) {
@@ -127,12 +118,7 @@ TEST(GivenUp, IsKnownToPeers) {
 // Rank 1's ring is full of packets for operations that it has not issued, and it does not run.
 TEST(GivenUp, IsToldAsSoonAsThereIsRoom) {
   Cluster cluster(2);
-  std::deque<TestCollective> calls;
-  for (uint64_t id = 100; id < 100 + transport::kRingSlots; ++id) {
-    calls.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1}, id,
-                       first_ranks(2));
-    ASSERT_TRUE(cluster.engine(0).submit(calls.back().request(0)).ok());
-  }
+  cluster.fill_ring(100);
   TestCollective late({CollectiveKind::kAllReduce, "ring", 5000}, 9, first_ranks(2));
   Operation* const here = cluster.engine(0).submit(late.request(0)).value();
   cluster.engine(0).give_up(here, ErrorCode::kDeadline);
@@ -146,12 +132,7 @@ TEST(GivenUp, IsToldAsSoonAsThereIsRoom) {
 // The ring to the lost rank is full, and never will be emptied.
 TEST(LostRank, HoldsUpNobodyWhoHasAllOfIt) {
   Cluster cluster(2);
-  std::deque<TestCollective> calls;
-  for (uint64_t id = 100; id < 100 + transport::kRingSlots; ++id) {
-    calls.emplace_back(TestCollective::Spec{CollectiveKind::kAllReduce, "one_shot", 1}, id,
-                       first_ranks(2));
-    ASSERT_TRUE(cluster.engine(0).submit(calls.back().request(0)).ok());
-  }
+  cluster.fill_ring(100);
   TestCollective last({CollectiveKind::kBarrier, "direct", 0}, 9, first_ranks(2));
   ASSERT_TRUE(cluster.engine(1).submit(last.request(1)).ok());
   Operation* const op = cluster.engine(0).submit(last.request(0)).value();
