@@ -2,12 +2,10 @@
 """headers.py ROOT BUILD: every header compiles alone, so includes may stand in any order.
 
 BUILD is a build folder with a compile_commands.json; a header is compiled as the sources nearest
-to it are. What was clean is remembered. A header that a source of its name includes before all
-else is left out where lint.tidy compiles that source.
+to it are. What was clean is remembered.
 """
 
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -23,15 +21,8 @@ def command_for(header, commands):
     return commands[max(sorted(commands), key=shared)]
 
 
-def is_proved_by_source(header, root):
-    source = header.with_suffix(".cc")
-    if not tree.is_tidied(root, source) or not source.exists():
-        return False
-    first = re.search(r'^#include ["<]([^">]+)', source.read_text(), re.MULTILINE)
-    return first is not None and header.as_posix().endswith("/" + first[1])
-
-
-def look(header, command):
+def look(headers, command):
+    [header] = headers
     # Included from a line of its own: gcc warns of #pragma once in a main file.
     ran = subprocess.run([*command, "-fsyntax-only", "-x", "c++", "-"], capture_output=True,
                          input=f'#include "{header}"\n', text=True, check=False)
@@ -42,7 +33,7 @@ def main(root, build):
     root = pathlib.Path(root).resolve()
     commands = compile_db.commands(build, root)
     headers = [path for path, name in tree.files(root, {".h"})
-               if "/cuda/" not in name and not is_proved_by_source(path, root)]
+               if "/cuda/" not in name]
     jobs = [(header, command_for(header, commands)) for header in headers]
     clean = compile_db.CleanFiles(root, "headers", pathlib.Path(__file__).read_text())
     tree.finish("lint.headers", compile_db.look_at_all(jobs, clean, look), len(jobs))

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/invalid.h"
 #include "base/try.h"
 #include "ir/builder.h"
 #include "ir/layout.h"
@@ -17,10 +18,6 @@ namespace {
 
 // More pieces than any message profits from, and few enough that a schedule of them is small.
 constexpr uint32_t kMaxChunks = 1u << 16;
-
-Error invalid(std::string message) {
-  return Error{ErrorCode::kInvalidArgument, std::move(message)};
-}
 
 Status check_collective(const Collective& collective) {
   TUTTI_TRY(ir::Layout::create(collective, 1));

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/invalid.h"
 #include "base/try.h"
 #include "sim/flows.h"
 #include "topo/router.h"
 
 namespace tutti::sim {
 namespace {
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 bool is_time(double value) { return std::isfinite(value) && value >= 0; }
 bool is_factor(double value) { return std::isfinite(value) && value >= 1; }

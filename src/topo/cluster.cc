@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/invalid.h"
 #include "base/try.h"
 #include "topo/figures.h"
 #include "topo/parse.h"
@@ -14,8 +15,6 @@ namespace {
 constexpr double kDefaultNicGbps = 25;  // 200 Gb/s
 constexpr std::string_view kExample =
     "write for example dgx-a100*4, dgx-a100*4x8/2, rail:dgx-h100*4";
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // A NIC and what it brings to the network.
 struct Port {

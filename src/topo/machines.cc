@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "base/invalid.h"
 #include "base/try.h"
 #include "topo/figures.h"
 #include "topo/machines/families.h"
@@ -50,8 +51,6 @@ constexpr uint32_t kMaxMeshDevices = 1024;  // it has a link for every pair
 constexpr size_t kMaxSides = 3;
 // The NVLink of TACCL's model: a shape is as good as its figures, which one gives after an @.
 constexpr Wire kShapeWire = {LinkClass::kOther, 25, 700};
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // Letters to insert, delete or replace to get from one word to the other.
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/invalid.h"
 #include "base/try.h"
 
 namespace tutti::topo {
@@ -22,8 +23,6 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   if (found == names.end()) return std::nullopt;
   return static_cast<Enum>(found - names.begin());
 }
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 // False for NaN too.
 bool is_figure(double value) { return value >= 0 && value <= kMaxFigure; }

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/invalid.h"
 #include "base/try.h"
 #include "topo/parse.h"
 
 namespace tutti::topo {
 namespace {
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 Result<NodeId> demand_node(const Topology& topology, std::string_view name) {
   if (const auto node = find_node(topology, name)) return *node;

@@ -67,7 +67,7 @@ class RankWriter {
   std::optional<StepRef> side_took_;
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_gather_bruck(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "bruck"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) RankWriter(b, {r, b.num_ranks()}).write();
   return std::move(b).finish();
@@ -83,7 +83,7 @@ const Algorithm kAllGatherBruck{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_gather_bruck,
 };
 
 }  // namespace tutti::plan

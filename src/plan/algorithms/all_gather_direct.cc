@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_gather_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct"});
   const uint32_t p = b.num_ranks();
   for (uint32_t r = 0; r < p; ++r) {
@@ -38,7 +38,7 @@ const Algorithm kAllGatherDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_gather_direct,
 };
 
 }  // namespace tutti::plan

@@ -66,7 +66,7 @@ void write_odd(Builder& b, RingPlace at) {
   b.add_lane(Rank{at.rank}).copy(input(0), output(at.rank));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_gather_neighbor_exchange(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "neighbor_exchange"});
   const uint32_t p = b.num_ranks();
   if (p == 1) b.add_lane(Rank{0}).copy(input(0), output(0));
@@ -86,7 +86,7 @@ const Algorithm kAllGatherNeighborExchange{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_gather_neighbor_exchange,
 };
 
 }  // namespace tutti::plan

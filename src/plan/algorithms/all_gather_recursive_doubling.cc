@@ -16,7 +16,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_gather_recursive_doubling(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "recursive_doubling"});
   const uint32_t p = b.num_ranks();
   for (uint32_t r = 0; r < p; ++r) {
@@ -37,7 +37,7 @@ const Algorithm kAllGatherRecursiveDoubling{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_gather_recursive_doubling,
 };
 
 }  // namespace tutti::plan

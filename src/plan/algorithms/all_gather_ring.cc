@@ -30,7 +30,7 @@ void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) 
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_gather_ring(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
   Builder b(collective, {.name = "ring", .chunks_per_block = num_pieces});
@@ -54,7 +54,7 @@ const Algorithm kAllGatherRing{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_gather_ring,
 };
 
 }  // namespace tutti::plan

@@ -76,7 +76,7 @@ void pass_down(Builder& b, const Place& at) {
   if (at.children.size() > 1) serve_children(b, at, arrivals);
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_reduce_double_tree(const Collective& collective, const Options& options) {
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : kDefaultPieces;
   Builder b(collective, {.name = "double_tree", .chunks_per_block = 2 * num_pieces});
   const uint32_t p = b.num_ranks();
@@ -109,7 +109,7 @@ const Algorithm kAllReduceDoubleTree{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_double_tree,
 };
 
 }  // namespace tutti::plan

@@ -30,7 +30,7 @@ void write_rank(Builder& b, RingPlace at) {
   reduce_in_rank_order(b.add_lane(rank), input(0), output(0), arrivals, After(sent));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_reduce_one_shot(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "one_shot"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -46,7 +46,7 @@ const Algorithm kAllReduceOneShot{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_one_shot,
 };
 
 }  // namespace tutti::plan

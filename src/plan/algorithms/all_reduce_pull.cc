@@ -49,7 +49,7 @@ void write_rank(Builder& b, RingPlace at, uint32_t num_pieces) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_reduce_pull(const Collective& collective, const Options& options) {
   const uint32_t p = collective.num_ranks;
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : 1;
   TUTTI_ASSIGN(const uint32_t num_chunks, chunks_per_block(collective, uint64_t{p} * num_pieces));
@@ -69,7 +69,7 @@ const Algorithm kAllReducePull{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_pull,
 };
 
 }  // namespace tutti::plan

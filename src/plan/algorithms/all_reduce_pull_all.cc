@@ -33,7 +33,7 @@ void write_rank(Builder& b, RingPlace at) {
   if (at.num_ranks == 1) lane.copy(input(0), output(0));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_reduce_pull_all(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pull_all", .placement = Placement::kOutOfPlace});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -49,7 +49,7 @@ const Algorithm kAllReducePullAll{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_pull_all,
 };
 
 }  // namespace tutti::plan

@@ -20,7 +20,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_reduce_rabenseifner(const Collective& collective, const Options&) {
   TUTTI_ASSIGN(const uint32_t p, chunks_per_block(collective, collective.num_ranks));
   Builder b(collective, {.name = "rabenseifner", .chunks_per_block = p});
   if (p == 1) b.add_lane(Rank{0}).copy(input(0), output(0));
@@ -45,7 +45,7 @@ const Algorithm kAllReduceRabenseifner{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_rabenseifner,
 };
 
 }  // namespace tutti::plan

@@ -69,7 +69,7 @@ void write_member(Builder& b, Rank rank, const Members& members) {
   lane.send(output(0), other);
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_reduce_recursive_doubling(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "recursive_doubling"});
   const Members members(b.num_ranks());
   if (b.num_ranks() == 1) b.add_lane(Rank{0}).copy(input(0), output(0));
@@ -97,7 +97,7 @@ const Algorithm kAllReduceRecursiveDoubling{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_recursive_doubling,
 };
 
 }  // namespace tutti::plan

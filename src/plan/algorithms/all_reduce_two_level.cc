@@ -110,7 +110,7 @@ class Writer {
   const Nodes& nodes_;
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_reduce_two_level(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const Nodes nodes, Nodes::create(collective.num_ranks, options.group_size));
   TUTTI_ASSIGN(const uint32_t num_chunks,
                chunks_per_block(collective, uint64_t{nodes.group_size()} * nodes.num_nodes()));
@@ -132,7 +132,7 @@ const Algorithm kAllReduceTwoLevel{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = true,
-    .make = make_schedule,
+    .make = all_reduce_two_level,
 };
 
 }  // namespace tutti::plan

@@ -38,7 +38,7 @@ void write_rank(Builder& b, RingPlace at) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_reduce_two_shot(const Collective& collective, const Options&) {
   TUTTI_ASSIGN(const uint32_t p, chunks_per_block(collective, collective.num_ranks));
   Builder b(collective, {.name = "two_shot", .chunks_per_block = p});
   for (uint32_t r = 0; r < p; ++r) write_rank(b, {r, p});
@@ -55,7 +55,7 @@ const Algorithm kAllReduceTwoShot{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_reduce_two_shot,
 };
 
 }  // namespace tutti::plan

@@ -110,7 +110,7 @@ class RankWriter {
   std::vector<Region> lies_;  // by offset
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_to_all_bruck(const Collective& collective, const Options& options) {
   if (options.radix == 1) {
     return Error{ErrorCode::kInvalidArgument,
                  "all_to_all bruck: radix 1 has no digits; take 2 or more"};
@@ -133,7 +133,7 @@ const Algorithm kAllToAllBruck{
     .takes_chunks = false,
     .takes_radix = true,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_to_all_bruck,
 };
 
 }  // namespace tutti::plan

@@ -23,7 +23,7 @@ void write_rank(Builder& b, RingPlace at) {
   b.add_lane(Rank{at.rank}).copy(input(at.rank), output(at.rank));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_to_all_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct", .placement = Placement::kOutOfPlace});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -39,7 +39,7 @@ const Algorithm kAllToAllDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_to_all_direct,
 };
 
 }  // namespace tutti::plan

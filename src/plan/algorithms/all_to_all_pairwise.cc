@@ -29,7 +29,7 @@ void write_rank(Builder& b, RingPlace at) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> all_to_all_pairwise(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pairwise", .placement = Placement::kOutOfPlace});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -45,7 +45,7 @@ const Algorithm kAllToAllPairwise{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = all_to_all_pairwise,
 };
 
 }  // namespace tutti::plan

@@ -140,7 +140,7 @@ class RankWriter {
   std::vector<Held> held_;
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> all_to_all_two_level(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const Nodes nodes, Nodes::create(collective.num_ranks, options.group_size));
   Builder b(collective, {.name = "two_level", .placement = Placement::kOutOfPlace});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) RankWriter(b, nodes, Rank{r}).write();
@@ -159,7 +159,7 @@ const Algorithm kAllToAllTwoLevel{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = true,
-    .make = make_schedule,
+    .make = all_to_all_two_level,
 };
 
 }  // namespace tutti::plan

@@ -13,7 +13,7 @@ using namespace ir;
 
 constexpr Region kNothing{Buffer::kInput, 0, 0};
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> barrier_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct", .placement = Placement::kOutOfPlace});
   const uint32_t p = b.num_ranks();
   for (uint32_t r = 0; r < p; ++r) {
@@ -37,7 +37,7 @@ const Algorithm kBarrierDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = barrier_direct,
 };
 
 }  // namespace tutti::plan

@@ -14,7 +14,7 @@ using namespace ir;
 
 constexpr Region kNothing{Buffer::kInput, 0, 0};
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> barrier_dissemination(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "dissemination", .placement = Placement::kOutOfPlace});
   const uint64_t p = b.num_ranks();
   for (uint32_t r = 0; p > 1 && r < p; ++r) {
@@ -37,7 +37,7 @@ const Algorithm kBarrierDissemination{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = barrier_dissemination,
 };
 
 }  // namespace tutti::plan

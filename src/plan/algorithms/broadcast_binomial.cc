@@ -16,7 +16,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> broadcast_binomial(const Collective& collective, const Options&) {
   const Rank root{collective.root};
   Builder b(collective, {.name = "binomial"});
   const auto tree = binomial_tree(b.num_ranks(), root);
@@ -50,7 +50,7 @@ const Algorithm kBroadcastBinomial{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = broadcast_binomial,
 };
 
 }  // namespace tutti::plan

@@ -17,7 +17,7 @@ using namespace ir;
 
 constexpr uint32_t kDefaultPieces = 8;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> broadcast_chain(const Collective& collective, const Options& options) {
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : kDefaultPieces;
   Builder b(collective, {.name = "chain", .chunks_per_block = num_pieces});
   const uint32_t p = b.num_ranks();
@@ -51,7 +51,7 @@ const Algorithm kBroadcastChain{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = broadcast_chain,
 };
 
 }  // namespace tutti::plan

@@ -49,7 +49,7 @@ void write_node(Builder& b, Half half, Rank rank, Rank parent, std::span<const R
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> broadcast_double_tree(const Collective& collective, const Options& options) {
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : kDefaultPieces;
   Builder b(collective, {.name = "double_tree", .chunks_per_block = 2 * num_pieces});
   const uint32_t p = b.num_ranks();
@@ -84,7 +84,7 @@ const Algorithm kBroadcastDoubleTree{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = broadcast_double_tree,
 };
 
 }  // namespace tutti::plan

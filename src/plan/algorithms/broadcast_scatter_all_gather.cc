@@ -82,7 +82,7 @@ class Writer {
   std::optional<StepRef> last_send_;
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> broadcast_scatter_all_gather(const Collective& collective, const Options&) {
   return Writer(collective).write();
 }
 
@@ -96,7 +96,7 @@ const Algorithm kBroadcastScatterAllGather{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = broadcast_scatter_all_gather,
 };
 
 }  // namespace tutti::plan

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> gather_direct(const Collective& collective, const Options&) {
   const Rank root{collective.root};
   Builder b(collective, {.name = "direct"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) {
@@ -37,7 +37,7 @@ const Algorithm kGatherDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = gather_direct,
 };
 
 }  // namespace tutti::plan

@@ -30,7 +30,7 @@ void collect(LaneWriter& lane, const BinomialNode& node, Region sum) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> reduce_binomial(const Collective& collective, const Options&) {
   const Rank root{collective.root};
   Builder b(collective, {.name = "binomial"});
   const auto tree = binomial_tree(b.num_ranks(), root);
@@ -59,7 +59,7 @@ const Algorithm kReduceBinomial{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_binomial,
 };
 
 }  // namespace tutti::plan

@@ -33,7 +33,7 @@ void add_and_pass(Builder& b, LaneWriter& lane, Rank behind, Rank ahead) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> reduce_chain(const Collective& collective, const Options& options) {
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : kDefaultPieces;
   Builder b(collective, {.name = "chain", .chunks_per_block = num_pieces});
   const uint32_t p = b.num_ranks();
@@ -69,7 +69,7 @@ const Algorithm kReduceChain{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_chain,
 };
 
 }  // namespace tutti::plan

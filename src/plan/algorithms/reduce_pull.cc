@@ -17,7 +17,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> reduce_pull(const Collective& collective, const Options& options) {
   const Rank root{collective.root};
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
@@ -45,7 +45,7 @@ const Algorithm kReducePull{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_pull,
 };
 
 }  // namespace tutti::plan

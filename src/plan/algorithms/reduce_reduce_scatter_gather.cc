@@ -106,7 +106,7 @@ class Writer {
   std::vector<BinomialNode> tree_;
 };
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> reduce_reduce_scatter_gather(const Collective& collective, const Options&) {
   return Writer(collective).write();
 }
 
@@ -120,7 +120,7 @@ const Algorithm kReduceReduceScatterGather{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_reduce_scatter_gather,
 };
 
 }  // namespace tutti::plan

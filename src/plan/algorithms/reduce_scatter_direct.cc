@@ -27,7 +27,7 @@ void write_rank(Builder& b, RingPlace at) {
   reduce_in_rank_order(b.add_lane(rank), input(at.rank), output(0), arrivals, {});
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> reduce_scatter_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -43,7 +43,7 @@ const Algorithm kReduceScatterDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_scatter_direct,
 };
 
 }  // namespace tutti::plan

@@ -30,7 +30,7 @@ void write_rank(Builder& b, RingPlace at) {
   if (at.num_ranks == 1) lane.copy(input(0), output(0));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> reduce_scatter_pairwise(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pairwise"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
   return std::move(b).finish();
@@ -46,7 +46,7 @@ const Algorithm kReduceScatterPairwise{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_scatter_pairwise,
 };
 
 }  // namespace tutti::plan

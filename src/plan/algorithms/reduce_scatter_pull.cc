@@ -31,7 +31,7 @@ void write_rank(Builder& b, RingPlace at, uint32_t num_pieces) {
   }
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> reduce_scatter_pull(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
   Builder b(collective, {.name = "pull", .chunks_per_block = num_pieces});
@@ -49,7 +49,7 @@ const Algorithm kReduceScatterPull{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_scatter_pull,
 };
 
 }  // namespace tutti::plan

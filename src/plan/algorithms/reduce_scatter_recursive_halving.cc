@@ -53,7 +53,7 @@ void write_rank(Builder& b, Rank rank) {
   if (b.num_ranks() == 1) lane.copy(input(0), output(0));
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> reduce_scatter_recursive_halving(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "recursive_halving"});
   for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, Rank{r});
   return std::move(b).finish();
@@ -71,7 +71,7 @@ const Algorithm kReduceScatterRecursiveHalving{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_scatter_recursive_halving,
 };
 
 }  // namespace tutti::plan

@@ -40,7 +40,7 @@ void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) 
   lane.recv_reduce(own(0), output(piece), at.previous());
 }
 
-Result<Schedule> make_schedule(const Collective& collective, const Options& options) {
+Result<Schedule> reduce_scatter_ring(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
   Builder b(collective, {.name = "ring", .chunks_per_block = num_pieces});
@@ -64,7 +64,7 @@ const Algorithm kReduceScatterRing{
     .takes_chunks = true,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = reduce_scatter_ring,
 };
 
 }  // namespace tutti::plan

@@ -18,7 +18,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> scatter_binomial(const Collective& collective, const Options&) {
   const Rank root{collective.root};
   Builder b(collective, {.name = "binomial"});
   const auto tree = binomial_tree(b.num_ranks(), root);
@@ -59,7 +59,7 @@ const Algorithm kScatterBinomial{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = scatter_binomial,
 };
 
 }  // namespace tutti::plan

@@ -10,7 +10,7 @@ namespace {
 
 using namespace ir;
 
-Result<Schedule> make_schedule(const Collective& collective, const Options&) {
+Result<Schedule> send_recv_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct", .placement = Placement::kOutOfPlace});
   const Rank root{collective.root};
   const Rank peer{collective.peer};
@@ -33,7 +33,7 @@ const Algorithm kSendRecvDirect{
     .takes_chunks = false,
     .takes_radix = false,
     .takes_group_size = false,
-    .make = make_schedule,
+    .make = send_recv_direct,
 };
 
 }  // namespace tutti::plan
