@@ -74,7 +74,7 @@ Work Group::start(const Call& call, const CheckedCall& checked, const Route& rou
   request.name = call.options.name;
   request.group = route.group;
   request.signature = checked.signature;
-  request.program = *program;
+  request.program = program->get();
   request.members = route.members;
   request.communicator = members_;
   request.input = call.input;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -38,21 +40,55 @@ Result<verify::VerifiedSchedule> proved_schedule(const Collective& collective,
   return proofs.emplace(key, verdict.schedule()).first->second;
 }
 
-}  // namespace
+// What an entry takes beside its program: a node of the map and one of the list.
+constexpr size_t kEntryBytes = 192;
 
-Result<const engine::BoundProgram*> ProgramCache::find(const ProgramKey& key) {
-  if (last_key_ != nullptr && *last_key_ == key) return last_;
-  auto found = programs_.find(key);
-  if (found == programs_.end()) {
-    TUTTI_ASSIGN(auto program, make(key));
-    found = programs_.emplace(key, std::move(program)).first;
-  }
-  last_key_ = &found->first;
-  last_ = found->second.get();
-  return last_;
+size_t bytes_of(const ProgramKey& key, const engine::BoundProgram& program) {
+  return kEntryBytes + key.counts.size() * sizeof(key.counts[0]) + engine::bytes_of(program);
 }
 
-Result<std::unique_ptr<engine::BoundProgram>> ProgramCache::make(const ProgramKey& key) const {
+bool is_in_use(const std::shared_ptr<const engine::BoundProgram>& program) {
+  if (program.use_count() != 1) return true;
+  // Pairs with the release of the last other pointer, which its holder kept until the engine had
+  // counted the operation.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return program->uses.any();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const engine::BoundProgram>> ProgramCache::find(const ProgramKey& key) {
+  // Most calls are like the one before.
+  if (!by_use_.empty() && *by_use_.front().key == key) return by_use_.front().program;
+  if (const auto found = programs_.find(key); found != programs_.end()) {
+    by_use_.splice(by_use_.begin(), by_use_, found->second);
+    return by_use_.front().program;
+  }
+  TUTTI_ASSIGN(auto program, make(key));
+  const size_t bytes = bytes_of(key, *program);
+  const auto added = programs_.emplace(key, by_use_.end()).first;
+  by_use_.push_front({&added->first, std::move(program), bytes});
+  added->second = by_use_.begin();
+  bytes_ += bytes;
+  if (bytes_ > most_bytes_) forget_oldest();
+  return by_use_.front().program;
+}
+
+// Down to seven eighths, so that those in use at the old end are not looked at for every program
+// that is made. The program made last stays.
+void ProgramCache::forget_oldest() {
+  const size_t enough = most_bytes_ - most_bytes_ / 8;
+  for (auto at = std::prev(by_use_.end()); at != by_use_.begin() && bytes_ > enough;) {
+    const auto entry = at--;
+    if (is_in_use(entry->program)) continue;
+    bytes_ -= entry->bytes;
+    programs_.erase(*entry->key);
+    by_use_.erase(entry);
+  }
+}
+
+Result<std::shared_ptr<const engine::BoundProgram>> ProgramCache::make(
+    const ProgramKey& key) const {
   Collective collective{key.kind, num_ranks_, key.root, 0};
   if (key.kind == CollectiveKind::kSendRecv) collective.peer = 1;
   const uint64_t elems = key.counts.empty()
@@ -69,11 +105,11 @@ Result<std::unique_ptr<engine::BoundProgram>> ProgramCache::make(const ProgramKe
   TUTTI_ASSIGN(const auto layout,
                ir::Layout::create(collective, schedule.schedule().chunks_per_block));
   if (key.counts.empty()) {
-    return std::make_unique<engine::BoundProgram>(
+    return std::make_shared<const engine::BoundProgram>(
         engine::bind(schedule, self_, ir::Sizes::even(layout, key.row_elems), key.elem_bytes));
   }
   TUTTI_ASSIGN(const auto sizes, ir::Sizes::uneven(layout, key.counts));
-  return std::make_unique<engine::BoundProgram>(
+  return std::make_shared<const engine::BoundProgram>(
       engine::bind(schedule, self_, sizes, key.elem_bytes));
 }
 

@@ -1,9 +1,12 @@
 // Programs by what they do: a schedule is planned and proved once a shape, and bound once a size.
-// Training repeats its calls, so after the first step every call finds its program here.
+// Training repeats its calls, so after the first step every call finds its program here. Bounded:
+// what was not asked for the longest is forgotten, and made again when it is asked for again.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -27,20 +30,36 @@ struct ProgramKey {
 
 class ProgramCache {
  public:
-  ProgramCache(uint32_t num_ranks, Rank self) : num_ranks_(num_ranks), self_(self) {}
+  // Programs of a few steps take 1 to 4 KiB, the largest among 8 ranks 200 KiB.
+  static constexpr size_t kMostBytes = size_t{16} << 20;
 
-  // Valid as long as the cache. One thread at a time.
-  [[nodiscard]] Result<const engine::BoundProgram*> find(const ProgramKey& key);
+  ProgramCache(uint32_t num_ranks, Rank self, size_t most_bytes = kMostBytes)
+      : num_ranks_(num_ranks), self_(self), most_bytes_(most_bytes) {}
+
+  // One thread at a time. The caller keeps the pointer until the engine has taken the program over:
+  // from then on its operations keep the program here (engine::UseCount).
+  [[nodiscard]] Result<std::shared_ptr<const engine::BoundProgram>> find(const ProgramKey& key);
+
+  // At most `most_bytes`, and beyond it what is in use and the program found last.
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+  [[nodiscard]] size_t num_programs() const { return programs_.size(); }
 
  private:
-  Result<std::unique_ptr<engine::BoundProgram>> make(const ProgramKey& key) const;
+  struct Entry {
+    const ProgramKey* key;  // in the map
+    std::shared_ptr<const engine::BoundProgram> program;
+    size_t bytes;
+  };
+
+  Result<std::shared_ptr<const engine::BoundProgram>> make(const ProgramKey& key) const;
+  void forget_oldest();
 
   uint32_t num_ranks_;
   Rank self_;
-  std::map<ProgramKey, std::unique_ptr<engine::BoundProgram>> programs_;
-  // The last one asked for: most calls are like the one before.
-  const ProgramKey* last_key_ = nullptr;
-  const engine::BoundProgram* last_ = nullptr;
+  size_t most_bytes_;
+  size_t bytes_ = 0;
+  std::list<Entry> by_use_;  // the one asked for last comes first
+  std::map<ProgramKey, std::list<Entry>::iterator> programs_;
 };
 
 }  // namespace tutti::comm

@@ -1,11 +1,12 @@
 // What operations refer to while they are under way, and communicators must therefore not take with
-// them when they go: programs, and lists of members. Kept as long as the rank; equal things once,
-// so that it grows with the variety of calls and not with their number. Any thread.
+// them when they go: programs, which are bounded, and lists of members, which are kept as long as
+// the rank, equal ones once. Any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -24,7 +25,8 @@ class Programs {
  public:
   Programs(uint32_t num_ranks, Rank self) : cache_(num_ranks, self) {}
 
-  [[nodiscard]] Result<const engine::BoundProgram*> find(const ProgramKey& key) {
+  // As ProgramCache::find. Any thread.
+  [[nodiscard]] Result<std::shared_ptr<const engine::BoundProgram>> find(const ProgramKey& key) {
     const std::lock_guard lock(mutex_);
     return cache_.find(key);
   }

@@ -227,7 +227,19 @@ class Binder {
   std::map<LinkKey, uint32_t> next_out_;
 };
 
+template <class T>
+size_t bytes_in(const std::vector<T>& table) {
+  return table.capacity() * sizeof(T);
+}
+
 }  // namespace
+
+size_t bytes_of(const BoundProgram& program) {
+  return sizeof program + bytes_in(program.lanes) + bytes_in(program.steps) +
+         bytes_in(program.deps) + bytes_in(program.pieces) + bytes_in(program.exports) +
+         bytes_in(program.ins) + bytes_in(program.outs) + bytes_in(program.peers) +
+         bytes_in(program.extents);
+}
 
 BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self, const ir::Sizes& sizes,
                   uint32_t elem_bytes) {

@@ -1,6 +1,8 @@
 // A program on the host: its tables, and what an engine needs to know of it as a whole.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +20,25 @@ namespace tutti::engine {
 struct Extent {
   uint64_t bytes[ir::kNumBuffers] = {};
   uint32_t num_words = 0;
+};
+
+// How many operations under way run a program. Written by whoever holds the engine's turn, hence no
+// more than plain stores; read by whoever would throw the program away. Copies are not in use.
+class UseCount {
+ public:
+  UseCount() = default;
+  UseCount(const UseCount& /*other*/) {}
+  UseCount& operator=(const UseCount& /*other*/) { return *this; }
+
+  void begin() const { count_.store(count_.load(kRelaxed) + 1, kRelaxed); }
+  // After the program was looked at for the last time. Pairs with the acquire in any().
+  void end() const { count_.store(count_.load(kRelaxed) - 1, std::memory_order_release); }
+  [[nodiscard]] bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
+  mutable std::atomic<uint32_t> count_{0};
 };
 
 struct BoundProgram {
@@ -46,11 +67,16 @@ struct BoundProgram {
   uint64_t largest_message = 0;
   uint32_t most_messages = 0;
 
+  UseCount uses;
+
   [[nodiscard]] ProgramView view() const {
     return {lanes.data(), steps.data(), deps.data(), pieces.data(),
             static_cast<uint32_t>(lanes.size())};
   }
 };
+
+// What a program takes of memory, all its tables included.
+[[nodiscard]] size_t bytes_of(const BoundProgram& program);
 
 // The part of `self`, for elements of `elem_bytes`.
 [[nodiscard]] BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self,

@@ -47,6 +47,7 @@ Result<Operation*> Engine::begin(const Request& request) {
     retired_.push_back(&op);
     return std::move(status.error());
   }
+  request.program->uses.begin();
   operations_.insert(request.id, &op);
   op.name.assign(request.name);
   op.is_waited.store(false, std::memory_order_relaxed);
@@ -215,6 +216,7 @@ void Engine::retire(Operation& op) {
   recorder_.ended(op, Outcome::kFailed);  // unless it was done before
   operations_.erase(op.request.id);
   free_memory(op);
+  op.request.program->uses.end();
   retired_.push_back(&op);
 }
 

@@ -34,7 +34,8 @@ struct Finishing {
   double factor = 1;
 };
 
-// What a communicator asks of the engine. Programs and members outlive the operation.
+// What a communicator asks of the engine. Programs and members outlive the operation:
+// while it is under way the program is in use.
 struct Request {
   uint64_t id = 0;  // equal on all ranks, and unlike that of any other operation under way
   transport::Signature signature;
