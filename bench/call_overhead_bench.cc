@@ -37,6 +37,19 @@ void barrier(benchmark::State& state) {
   }
 }
 
+// The root returns at once: it waits for nobody.
+void broadcast(benchmark::State& state) {
+  auto ranks = tutti::Communicator::threads(2).value();
+  std::vector<float> first(static_cast<size_t>(state.range(0)) / sizeof(float), 1);
+  std::vector<float> second = first;
+  for (auto _ : state) {
+    auto one = ranks[0].broadcast(std::span(first));
+    auto other = ranks[1].broadcast(std::span(second));
+    finish(one, other);
+  }
+}
+
+BENCHMARK(broadcast)->Arg(8)->Arg(4096);
 BENCHMARK(all_reduce)->Arg(8)->Arg(256)->Arg(4096)->Arg(65536);
 BENCHMARK(barrier);
 

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "tutti/result.h"
 
@@ -24,10 +22,10 @@ struct Operation;
 class [[nodiscard]] Work {
  public:
   // Over already: nothing to do, or refused before anything moved.
-  Work() = default;
-  Work(Error error) : result_(std::move(error)) {}
+  Work();
+  Work(Error error);
 
-  Work(Work&& other) noexcept { *this = std::move(other); }
+  Work(Work&& other) noexcept;
   Work& operator=(Work&& other) noexcept;
   // Waits: the buffers may not go while peers read them.
   ~Work();
@@ -55,24 +53,27 @@ class [[nodiscard]] Work {
   [[nodiscard]] const Error* error() const { return result_.ok() ? nullptr : &result_.error(); }
 
   // For tutti's own parts.
-  Work(comm::Group* group, engine::Operation* operation) : group_(group), operation_(operation) {}
+  Work(comm::Group* group, engine::Operation* operation);
   Work(comm::Group* group, std::shared_ptr<comm::SelfMessage> message);
 
  private:
+  // What few calls have; most are one operation and nothing else.
+  struct More;
+
   // Of the one operation or message that this holds itself, its parts aside.
-  [[nodiscard]] bool has_own() const { return operation_ != nullptr || message_ != nullptr; }
+  [[nodiscard]] comm::SelfMessage* message() const;
+  [[nodiscard]] bool has_own() const { return operation_ != nullptr || message() != nullptr; }
   [[nodiscard]] bool own_is_over() const;
   [[nodiscard]] bool own_is_over_by(uint64_t until_ns);
   [[nodiscard]] uint64_t own_deadline_ns() const;
   void give_up_own();
   void take_own_result();
+  void wait_for_parts();
 
   comm::Group* group_ = nullptr;
   engine::Operation* operation_ = nullptr;  // null once it is over
   Status result_;
-  // Shared with the rank's other call, that of the other end; null for all but messages to oneself.
-  std::shared_ptr<comm::SelfMessage> message_;
-  std::vector<Work> parts_;  // what was added
+  std::unique_ptr<More> more_;  // null: nothing
 };
 
 }  // namespace tutti

@@ -56,6 +56,9 @@ Group::Key Group::next_key(const CallOptions& options) {
 }
 
 Work Group::submit(const Call& call) {
+  if (const LastCall::Use last(last_call_, call); last) {
+    return issue(last.request(), call, next_key(call.options));
+  }
   auto checked = check_call(call, num_ranks(), self_);
   if (!checked) return Work(std::move(checked.error()));
   if (call.kind == CollectiveKind::kSendRecv) return exchange(call);
@@ -69,9 +72,6 @@ Work Group::start(const Call& call, const CheckedCall& checked, const Route& rou
   auto program = route.programs->find(checked.key);
   if (!program) return Work(std::move(program.error()));
   engine::Request request;
-  request.id = route.key.id;
-  request.number = route.key.number;
-  request.name = call.options.name;
   request.group = route.group;
   request.signature = checked.signature;
   request.program = program->get();
@@ -84,6 +84,16 @@ Work Group::start(const Call& call, const CheckedCall& checked, const Route& rou
     request.reduce = engine::reduce_function(call.type, call.options.op);
     request.finishing = {call.type, call.options.op, call.options.factor};
   }
+  Work work = issue(request, call, route.key);
+  const bool may_be_repeated = call.kind != CollectiveKind::kSendRecv && call.counts.empty();
+  if (may_be_repeated) last_call_.remember(call, request, *std::move(program));
+  return work;
+}
+
+Work Group::issue(engine::Request& request, const Call& call, Key key) {
+  request.id = key.id;
+  request.number = key.number;
+  request.name = call.options.name;
   request.deadline_ns = deadline_of(call.options);
   auto operation = node_->engine.submit(request);
   if (!operation) return Work(std::move(operation.error()));

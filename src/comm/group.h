@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "comm/call_check.h"
+#include "comm/last_call.h"
 #include "comm/node.h"
 #include "comm/self_mail.h"
 #include "tutti/communicator.h"
@@ -56,6 +57,8 @@ class Group {
     Programs* programs;
   };
   Work start(const Call& call, const CheckedCall& checked, const Route& route);
+  // Hands a request to the engine that says all but what differs from call to call.
+  Work issue(engine::Request& request, const Call& call, Key key);
   // One end of a message to or from another rank; `group` as in engine::Request.
   Work start_end(const Call& call, Key key, uint64_t group);
   Work exchange(const Call& call);
@@ -73,6 +76,7 @@ class Group {
   Programs* sender_programs_;
   Programs* receiver_programs_;
   SelfMail self_mail_;
+  LastCall last_call_;
   std::atomic<uint64_t> num_unnamed_{0};
 
   std::mutex mutex_;                             // guards what follows; never held across a wait

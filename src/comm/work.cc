@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "comm/group.h"
@@ -19,8 +20,23 @@ constexpr auto kNap = std::chrono::microseconds(100);
 
 }  // namespace
 
+struct Work::More {
+  // Shared with the rank's other call, that of the other end; null for all but messages to oneself.
+  std::shared_ptr<comm::SelfMessage> message;
+  std::vector<Work> parts;  // what was added
+};
+
+Work::Work() = default;
+Work::Work(Error error) : result_(std::move(error)) {}
+Work::Work(comm::Group* group, engine::Operation* operation)
+    : group_(group), operation_(operation) {}
 Work::Work(comm::Group* group, std::shared_ptr<comm::SelfMessage> message)
-    : group_(group), message_(std::move(message)) {}
+    : group_(group), more_(new More{std::move(message), {}}) {}
+Work::Work(Work&& other) noexcept
+    : group_(std::exchange(other.group_, nullptr)),
+      operation_(std::exchange(other.operation_, nullptr)),
+      result_(std::move(other.result_)),
+      more_(std::move(other.more_)) {}
 
 Work& Work::operator=(Work&& other) noexcept {
   if (this == &other) return *this;
@@ -29,23 +45,21 @@ Work& Work::operator=(Work&& other) noexcept {
   group_ = std::exchange(other.group_, nullptr);
   operation_ = std::exchange(other.operation_, nullptr);
   result_ = std::move(other.result_);
-  message_ = std::move(other.message_);
-  parts_ = std::move(other.parts_);
+  more_ = std::move(other.more_);
   return *this;
 }
 
 Work::~Work() {
+  if (operation_ == nullptr && more_ == nullptr) return;
   // Liveness: it ends with the operation, or at the operation's deadline.
   (void)wait();
 }
 
 Work& Work::operator+=(Work other) {
-  const bool is_nothing = operation_ == nullptr && message_ == nullptr && parts_.empty();
-  if (is_nothing && result_.ok()) {
-    *this = std::move(other);
-  } else {
-    parts_.push_back(std::move(other));
-  }
+  const bool is_nothing = operation_ == nullptr && more_ == nullptr;
+  if (is_nothing && result_.ok()) return *this = std::move(other);
+  if (more_ == nullptr) more_ = std::make_unique<More>();
+  more_->parts.push_back(std::move(other));
   return *this;
 }
 
@@ -55,20 +69,29 @@ Status Work::wait() {
     if (!own_is_over_by(own_deadline_ns())) give_up_own();
     take_own_result();
   }
-  for (Work& part : parts_) {
-    // Liveness: each part ends, as above.
+  if (more_ != nullptr) wait_for_parts();
+  return result_;
+}
+
+void Work::wait_for_parts() {
+  for (Work& part : more_->parts) {
+    // Liveness: each part ends, as in wait.
     Status status = part.wait();
     if (result_.ok() && !status.ok()) result_ = std::move(status);
   }
-  parts_.clear();
-  return result_;
+  more_.reset();
+}
+
+comm::SelfMessage* Work::message() const {
+  return more_ == nullptr ? nullptr : more_->message.get();
 }
 
 bool Work::wait_for(std::chrono::nanoseconds limit) {
   const uint64_t begin_ns = base::now_ns();
   const uint64_t until_ns = begin_ns + static_cast<uint64_t>(std::max<int64_t>(limit.count(), 0));
   if (has_own() && !own_is_over_by(until_ns)) return false;
-  for (Work& part : parts_) {
+  if (more_ == nullptr) return true;
+  for (Work& part : more_->parts) {
     const uint64_t now_ns = base::now_ns();
     const uint64_t left_ns = now_ns < until_ns ? until_ns - now_ns : 0;
     // Liveness: at most as long as is left.
@@ -81,16 +104,17 @@ bool Work::test() {
   bool is_over = true;
   if (has_own()) {
     group_->node().engine.progress();
-    if (message_ != nullptr) group_->notice_abort();
+    if (message() != nullptr) group_->notice_abort();
     if (!own_is_over() && base::now_ns() >= own_deadline_ns()) give_up_own();
     is_over = own_is_over();
   }
-  for (Work& part : parts_) is_over = part.test() && is_over;
+  if (more_ == nullptr) return is_over;
+  for (Work& part : more_->parts) is_over = part.test() && is_over;
   return is_over;
 }
 
 bool Work::own_is_over() const {
-  if (message_ != nullptr) return message_->is_over.load(std::memory_order_acquire);
+  if (operation_ == nullptr) return message()->is_over.load(std::memory_order_acquire);
   return operation_->state.load(std::memory_order_acquire) != OperationState::kRunning;
 }
 
@@ -110,7 +134,7 @@ bool Work::own_is_over_by(uint64_t until_ns) {
 }
 
 uint64_t Work::own_deadline_ns() const {
-  return message_ != nullptr ? message_->end.deadline_ns : operation_->request.deadline_ns;
+  return operation_ == nullptr ? message()->end.deadline_ns : operation_->request.deadline_ns;
 }
 
 void Work::give_up_own() {
@@ -119,17 +143,17 @@ void Work::give_up_own() {
     return;
   }
   group_->self_mail().give_up(
-      *message_, {ErrorCode::kDeadline, message_->end.receives
-                                            ? "recv from this rank itself: nothing was sent before "
-                                              "the deadline"
-                                            : "send to this rank itself: nobody received before "
-                                              "the deadline"});
+      *message(), {ErrorCode::kDeadline,
+                   message()->end.receives ? "recv from this rank itself: nothing was sent before "
+                                             "the deadline"
+                                           : "send to this rank itself: nobody received before "
+                                             "the deadline"});
 }
 
 void Work::take_own_result() {
-  if (message_ != nullptr) {
-    result_ = message_->result;
-    message_.reset();
+  if (operation_ == nullptr) {
+    result_ = message()->result;
+    more_->message.reset();
     return;
   }
   if (operation_->state.load(std::memory_order_acquire) == OperationState::kFailed) {

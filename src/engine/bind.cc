@@ -227,6 +227,16 @@ class Binder {
   std::map<LinkKey, uint32_t> next_out_;
 };
 
+// Whether every lane begins with a message, or behind another lane.
+bool waits_first(const BoundProgram& program) {
+  for (const ProgramLane& lane : program.lanes) {
+    if (lane.num_steps == 0) return false;
+    const ProgramStep& first = program.steps[lane.first_step];
+    if (first.in == kNoLink && first.num_deps == 0) return false;
+  }
+  return !program.lanes.empty();
+}
+
 template <class T>
 size_t bytes_in(const std::vector<T>& table) {
   return table.capacity() * sizeof(T);
@@ -244,7 +254,9 @@ size_t bytes_of(const BoundProgram& program) {
 BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self, const ir::Sizes& sizes,
                   uint32_t elem_bytes) {
   TUTTI_CHECK(self.value < schedule.schedule().ranks.size(), "a rank of the schedule");
-  return Binder(schedule.schedule(), self, sizes, elem_bytes).bind();
+  BoundProgram program = Binder(schedule.schedule(), self, sizes, elem_bytes).bind();
+  program.waits_first = waits_first(program);
+  return program;
 }
 
 }  // namespace tutti::engine

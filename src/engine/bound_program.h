@@ -45,6 +45,7 @@ struct BoundProgram {
   Collective collective;
   Rank self;
   bool may_be_in_place = true;
+  bool waits_first = false;  // no lane can begin before a message has come
   std::vector<ProgramLane> lanes;
   std::vector<ProgramStep> steps;
   std::vector<ProgramDep> deps;

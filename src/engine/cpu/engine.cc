@@ -54,8 +54,13 @@ Result<Operation*> Engine::begin(const Request& request) {
   recorder_.issued(op);
   op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
   if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
-  take_early(op);
-  set_aside(op, run(op));
+  const bool has_heard = take_early(op);
+  if (op.carriage == Carriage::kPackets && request.program->waits_first && !has_heard) {
+    take_next(op);  // there is nothing to do yet, unless the message is there
+  } else {
+    set_aside(op, run(op));
+  }
+  if (!any_lost_) return &op;
   for (const Rank member : request.members) {
     if (!lost_[member.value].empty()) go_on_without(op, member);
   }
@@ -123,6 +128,7 @@ void Engine::set_aside(Operation& op, Need need) {
 // of them in every turn would cost more than sending, so it looks from the oldest on until two in a
 // row are still read.
 void Engine::look_after_read() {
+  if (read_.empty()) return;
   for (size_t left = read_.size(), misses = 0; left > 0 && misses < 2; --left) {
     Operation& op = *read_.front();
     read_.pop_front();
@@ -243,6 +249,7 @@ void Engine::lose(Rank rank, std::string why) {
   const Turn turn(busy_);
   if (!lost_[rank.value].empty()) return;
   lost_[rank.value] = std::move(why);
+  any_lost_ = true;
   endpoint_.to(rank).close();
   drain();  // what it said before it went still counts
   std::vector<Operation*> concerned;

@@ -121,9 +121,10 @@ class Engine {
   void prepare_packets(Operation& op);
   void scale_input(Operation& op);
   void greet(Operation& op);
-  void take_early(Operation& op);
+  bool take_early(Operation& op);  // whether there was anything
 
   void drain();
+  void take_next(Operation& op);
   void receive(Rank from, transport::RecordKind kind, const transport::Record& record);
   void keep(Rank from, transport::RecordKind kind, const transport::Record& record);
   void deliver(Operation& op, Rank from, transport::RecordKind kind,
@@ -181,6 +182,7 @@ class Engine {
   std::vector<Abort> aborts_;      // of communicators that are over
   std::vector<Notice> untold_;     // for want of room
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
+  bool any_lost_ = false;
   EngineCounts counts_;
   FlightRecorder recorder_;
   std::unique_ptr<StepTrace> step_trace_;  // null: off

@@ -57,6 +57,13 @@ bool is_in_place(const Operation& op) {
   return in < out + program.output_bytes && out < in + program.input_bytes;
 }
 
+// What is reused for calls of the same kind has the right size already.
+template <class T>
+void refill(std::vector<T>& list, size_t size, T value) {
+  if (list.size() != size) list.resize(size);
+  for (T& entry : list) entry = value;
+}
+
 }  // namespace
 
 Operation* Engine::new_operation() {
@@ -75,13 +82,12 @@ Operation* Engine::new_operation() {
 Status Engine::prepare(Operation& op) {
   const BoundProgram& program = *op.request.program;
   op.carriage = fits_packets(program) ? Carriage::kPackets : Carriage::kMemory;
-  op.cursors.assign(program.lanes.size(), {});
-  op.lanes.assign(program.lanes.size(), LaneState::kPreempted);
-  op.in_counts.assign(program.ins.size(), 0);
-  op.out_counts.assign(program.outs.size(), 0);
+  refill(op.cursors, program.lanes.size(), {});
+  refill(op.lanes, program.lanes.size(), LaneState::kPreempted);
+  refill(op.in_counts, program.ins.size(), 0u);
+  refill(op.out_counts, program.outs.size(), 0u);
   op.to_greet.clear();
   op.signatures_missing = 0;
-  op.shadow.clear();
   op.unread.reset();
   op.is_deserted = false;
   op.is_lent = op.is_retired = op.is_queued = false;
@@ -97,6 +103,7 @@ Status Engine::prepare(Operation& op) {
     prepare_packets(op);
     return {};
   }
+  op.shadow.clear();
   return prepare_memory(op);
 }
 

@@ -31,6 +31,20 @@ void Engine::drain() {
   }
 }
 
+// Where senders are ahead their records wait in the ring, in the order in which this rank comes to
+// them. Taken one by one none of them has to be kept.
+void Engine::take_next(Operation& op) {
+  for (const Rank place : op.request.program->peers) {
+    const Rank peer = op.request.members[place.value];
+    transport::RingReader& ring = endpoint_.from(peer);
+    const auto kind = ring.peek();
+    if (!kind || ring.record().header.operation != op.request.id) continue;
+    receive(peer, *kind, ring.record());
+    if (ring.pop()) endpoint_.wake(peer);
+    ring.prefetch();
+  }
+}
+
 void Engine::receive(Rank from, RecordKind kind, const Record& record) {
   if (kind == RecordKind::kAbort) {
     end_group(record.header.operation, from);
@@ -64,15 +78,16 @@ void Engine::keep(Rank from, RecordKind kind, const Record& record) {
   early->last = kept;
 }
 
-void Engine::take_early(Operation& op) {
+bool Engine::take_early(Operation& op) {
   Early* const early = early_.find(op.request.id);
-  if (early == nullptr) return;
+  if (early == nullptr) return false;
   early_.erase(op.request.id);
   for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
     deliver(op, kept->from, kept->kind, kept->record);
     spare_records_.push_back(kept);
   }
   spare_early_.push_back(early);
+  return true;
 }
 
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
