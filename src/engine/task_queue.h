@@ -9,7 +9,8 @@
 // one of the queue. Patience is doubled for a task that could have gone on, and halved for one that
 // had to wait, from 1 up to a fixed most. So
 // - no task starves: with n tasks in the queue, the next regular tenure of each is at most 2n
-//   tenures away, and a tenure is at most `turns` + `turns` * `looks` + 1 turns;
+//   tenures away, and a tenure is at most `turns` * (1 + `looks`) turns; it is overtaken only by
+//   tasks with an earlier stamp that join meanwhile, and stamps grow;
 // - a task is left only when it waits or its patience is used up, and a turn in vain is no switch,
 //   so it is switched at most once for each turn that moved it: a number that its program fixes,
 //   however long it waits and however many others there are.
