@@ -67,7 +67,7 @@ chaos::ReadSwitches switches_of_process() {
     const auto world = comm::join_job();
     if (!world) return std::nullopt;
     const engine::EngineCounts counts = (*world)->node().engine.counts();
-    return chaos::Switches{counts.switches, counts.most_switches, counts.completed};
+    return chaos::Switches{counts.switches, counts.looks, counts.most_switches, counts.completed};
   };
 }
 

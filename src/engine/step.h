@@ -14,21 +14,10 @@
 
 #include <cstdint>
 
+#include "engine/both.h"
 #include "engine/program.h"
 
-#if defined(__CUDACC__)
-#define TUTTI_BOTH __host__ __device__
-#else
-#define TUTTI_BOTH
-#endif
-
 namespace tutti::engine {
-
-#if defined(TUTTI_PREEMPT_ALWAYS)
-inline constexpr bool kPreemptAlways = true;
-#else
-inline constexpr bool kPreemptAlways = false;
-#endif
 
 // Where a lane stands. All that is needed to go on.
 struct Cursor {

@@ -35,7 +35,7 @@ static_assert(sizeof(Signature) == 16);
 struct RecordHeader {
   uint64_t operation = 0;  // its number, equal on all ranks: engine/operation_id.h
   Signature signature;
-  uint32_t message = 0;     // packet: its number on the connection
+  uint32_t message = 0;     // packet: its number on the connection; hello: engine/task_queue.h
   uint16_t connection = 0;  // packet: the receiver's number of the connection
   uint16_t bytes = 0;       // of the payload
 };

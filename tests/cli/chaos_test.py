@@ -48,8 +48,13 @@ class ChaosTest(JobFolderTest):
 
     def test_processes_count_their_switches(self):
         report = self.report("-n", 3, *SMALL)
-        self.assertGreaterEqual(report["most_switches"], 0)
-        self.assertGreaterEqual(report["any_order"]["switches_per_collective"], 0)
+        any_order = report["any_order"]
+        self.assertGreater(report["most_switches"], 0)
+        self.assertGreater(any_order["switches_per_collective"], 0)
+        self.assertLessEqual(any_order["switches_per_collective"], report["most_switches"])
+        self.assertGreaterEqual(any_order["looks_per_collective"], 0)
+        # The mean lies between the shortest and the longest round.
+        self.assertGreaterEqual(any_order["rounds_per_s"] * any_order["round_us"]["p99.9"], 1e6)
 
     def test_the_report_says_how_to_repeat_it(self):
         first = self.report("-n", 3, *SMALL)

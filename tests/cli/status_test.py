@@ -141,6 +141,7 @@ class Files(StatusTest):
             self.assertIn("ranks disagree", flight["reason"])
             self.assertEqual([o["state"] for o in flight["operations"]], ["failed"])
             self.assertIn('all_reduce "grad"', flight["operations"][0]["what"])
+            self.assertGreaterEqual(flight["operations"][0]["switches"], 0)
 
     def test_traces_of_all_ranks_become_one(self):
         folder = os.path.join(self.folder, "traces")

@@ -80,6 +80,7 @@ Status RankRun::run_round(uint64_t round, Order order) {
   if (before) {
     const std::optional<Switches> after = read_switches_();
     tally.switches += after->all - before->all;
+    tally.looks += after->looks - before->looks;
     tally.operations += after->operations - before->operations;
     tally_.most_switches = after->most;
     tally_.has_switches = true;

@@ -19,9 +19,10 @@
 
 namespace tutti::tools::chaos {
 
-// How often operations of a rank were set aside, up to now.
+// What running operations in turns took on a rank, up to now: engine/cpu/engine.h.
 struct Switches {
   uint64_t all = 0;
+  uint64_t looks = 0;
   uint64_t most = 0;  // of one operation
   uint64_t operations = 0;
 };
@@ -32,6 +33,7 @@ using ReadSwitches = std::function<std::optional<Switches>()>;
 struct OrderTally {
   std::vector<double> round_us;  // of this rank
   uint64_t switches = 0;
+  uint64_t looks = 0;
   uint64_t operations = 0;
 };
 

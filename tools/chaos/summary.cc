@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -32,10 +33,14 @@ Result<OrderSummary> summarise_order(Communicator& world, const OrderTally& tall
   OrderSummary summary;
   std::vector<double> slowest = tally.round_us;
   TUTTI_TRY(world.all_reduce(std::span(slowest), {.op = Op::kMax}).wait());
+  const double all_us = std::accumulate(slowest.begin(), slowest.end(), 0.0);
+  if (all_us > 0) summary.rounds_per_s = static_cast<double>(slowest.size()) / all_us * 1e6;
   summary.round_us = quantiles(std::move(slowest));
-  std::array<uint64_t, 2> sums{tally.switches, tally.operations};
+  std::array<uint64_t, 3> sums{tally.switches, tally.looks, tally.operations};
   TUTTI_TRY(world.all_reduce(std::span<uint64_t>(sums)).wait());
-  if (sums[1] != 0) summary.switches = static_cast<double>(sums[0]) / static_cast<double>(sums[1]);
+  if (sums[2] == 0) return summary;
+  summary.switches = static_cast<double>(sums[0]) / static_cast<double>(sums[2]);
+  summary.looks = static_cast<double>(sums[1]) / static_cast<double>(sums[2]);
   return summary;
 }
 
@@ -48,8 +53,10 @@ nlohmann::json json_of(const OrderSummary& order, bool has_switches) {
   for (size_t i = 0; i < kShareNames.size(); ++i) {
     json["round_us"][kShareNames[i]] = order.round_us[i];
   }
-  json["switches_per_collective"] =
-      has_switches ? nlohmann::json(order.switches) : nlohmann::json(nullptr);
+  json["rounds_per_s"] = order.rounds_per_s;
+  const auto known = [&](double x) { return has_switches ? nlohmann::json(x) : nlohmann::json(); };
+  json["switches_per_collective"] = known(order.switches);
+  json["looks_per_collective"] = known(order.looks);
   return json;
 }
 
@@ -86,7 +93,21 @@ std::string describe_groups(const Workload& workload) {
 std::vector<std::string> time_row(const char* name, const OrderSummary& order, bool has_switches) {
   std::vector<std::string> row{name};
   for (const double us : order.round_us) row.push_back(format_ns(us * 1e3));
-  row.push_back(has_switches ? fmt::format("{:.2f}", order.switches) : "-");
+  row.push_back(fmt::format("{:.1f}", order.rounds_per_s));
+  for (const double number : {order.switches, order.looks}) {
+    row.push_back(has_switches ? fmt::format("{:.2f}", number) : "-");
+  }
+  return row;
+}
+
+// How much longer rounds are in any order.
+std::vector<std::string> ratio_row(const OrderSummary& any, const OrderSummary& one) {
+  std::vector<std::string> row{"ratio of the two"};
+  const auto ratio = [](double a, double b) { return b > 0 ? fmt::format("{:.2f}", a / b) : "-"; };
+  for (size_t i = 0; i < kShares.size(); ++i)
+    row.push_back(ratio(any.round_us[i], one.round_us[i]));
+  row.push_back(ratio(any.rounds_per_s, one.rounds_per_s));
+  row.resize(7);
   return row;
 }
 
@@ -115,9 +136,11 @@ void print(const Summary& summary, const Settings& s, const Workload& workload) 
              s.num_ranks, s.threads ? "threads" : "processes", to_string(s.pattern),
              s.num_collectives, format_bytes(s.max_bytes), s.in_flight, s.rounds);
   fmt::print("groups: {}\n\n", describe_groups(workload));
-  Table table({"time of a round", "p50", "p99", "p99.9", "switches a collective"});
+  Table table({"time of a round", "p50", "p99", "p99.9", "rounds/s", "switches a collective",
+               "looks in vain"});
   table.add(time_row("another order on each rank", summary.any, has_switches));
   table.add(time_row("one order for all", summary.one, has_switches));
+  table.add(ratio_row(summary.any, summary.one));
   table.print(stdout);
   if (has_switches) fmt::print("at most {} switches of one collective\n", *summary.most_switches);
   const bool is_right = summary.num_wrong == 0;

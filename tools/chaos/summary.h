@@ -15,7 +15,9 @@ namespace tutti::tools::chaos {
 
 struct OrderSummary {
   std::array<double, 3> round_us{};  // p50, p99, p99.9 of the slowest rank's time
+  double rounds_per_s = 0;           // one after the other: the harmonic mean
   double switches = 0;               // a collective and rank
+  double looks = 0;                  // in vain, a collective and rank
 };
 
 struct Summary {

@@ -97,11 +97,11 @@ Status write_flight_file(engine::Engine& engine, const std::string& folder,
     fmt::format_to(
         std::back_inserter(out),
         "{}{{\"call\":{},\"what\":{},\"id\":\"{:016x}\",\"state\":\"{}\",\"issued_ns\":{},"
-        "\"first_heard_ns\":{},\"ended_ns\":{},\"num_members\":{}}}",
+        "\"first_heard_ns\":{},\"ended_ns\":{},\"num_members\":{},\"switches\":{}}}",
         before, flight.number, trace::quoted(describe(flight.facts())), record.id,
         text_of(record.outcome), time_or_null(flights, record.issued),
         time_or_null(flights, record.heard), time_or_null(flights, record.ended),
-        record.num_members);
+        record.num_members, record.switches);
     before = ",\n";
   }
   out += "\n]}\n";

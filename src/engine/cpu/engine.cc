@@ -11,6 +11,17 @@
 
 namespace tutti::engine {
 
+namespace {
+
+// On a CPU a look at another operation costs next to nothing, so none that waits is waited for. Of
+// one that moves, 2 MiB in a row: what it leaves in the caches is used, and what others wait for is
+// done within a millisecond.
+constexpr Patience kPatience{.turns = kPreemptAlways ? 1 : 8, .looks = 0};
+// That move something, before peers are listened to again.
+constexpr uint32_t kTurnsOfAPass = 4;
+
+}  // namespace
+
 class Engine::Turn {
  public:
   explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
@@ -26,7 +37,10 @@ class Engine::Turn {
 };
 
 Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
-    : endpoint_(std::move(endpoint)), mirror_bytes_(mirror_bytes), lost_(endpoint_.num_ranks()) {}
+    : endpoint_(std::move(endpoint)),
+      mirror_bytes_(mirror_bytes),
+      queue_(kPatience),
+      lost_(endpoint_.num_ranks()) {}
 Engine::~Engine() = default;
 
 Result<Operation*> Engine::submit(const Request& request) {
@@ -54,7 +68,9 @@ Result<Operation*> Engine::begin(const Request& request) {
   recorder_.issued(op);
   op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
   if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
+  queue_.start(op, request.id, stamps_.issue());
   const bool has_heard = take_early(op);
+  if (op.num_unheard == 0) queue_.agree(op);
   if (op.carriage == Carriage::kPackets && request.program->waits_first && !has_heard) {
     take_next(op);  // there is nothing to do yet, unless the message is there
   } else {
@@ -65,6 +81,12 @@ Result<Operation*> Engine::begin(const Request& request) {
     if (!lost_[member.value].empty()) go_on_without(op, member);
   }
   return &op;
+}
+
+EngineCounts Engine::counts() const {
+  EngineCounts counts = counts_;
+  counts.switches = queue_.switches();
+  return counts;
 }
 
 bool Engine::is_idle() {
@@ -83,31 +105,35 @@ void Engine::inspect(const Look& look) {
   look(operations_, recorder_);
 }
 
-bool Engine::progress() {
+bool Engine::progress(Operation* wanted) {
   const Turn turn(busy_);
   turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   moved_ = false;
   drain();
   if (!untold_.empty()) tell_rest();
   look_after_read();
-  // An operation that leaves the queue is replaced by the last one, which has its turn next.
-  for (size_t i = 0; i < queue_.size();) {
-    Operation& op = *queue_[i];
-    const Need need = run(op);
-    if (need == Need::kTurn) {
-      if (op.state.load(std::memory_order_relaxed) == OperationState::kRunning) {
-        ++op.switches;
-        ++counts_.switches;
-      }
-      ++i;
-      continue;
-    }
-    op.is_queued = false;
-    queue_[i] = queue_.back();
-    queue_.pop_back();
-    set_aside(op, need);
+  queue_.want(wanted);
+  // All have been looked at when as many looks in a row were in vain; one more, since the first may
+  // have been out of turn.
+  uint32_t looks = queue_.size() + 1;
+  for (uint32_t turns = 0; turns < kTurnsOfAPass && looks > 0 && queue_.size() > 0;) {
+    const uint64_t completed = counts_.completed;
+    take_turn() ? ++turns : --looks;
+    if (counts_.completed != completed) break;
   }
   return moved_;
+}
+
+// Of the operation whose turn it is. Whether it moved.
+bool Engine::take_turn() {
+  auto& op = static_cast<Operation&>(*queue_.next());
+  const uint64_t looks = counts_.looks;
+  if (const Need need = run(op); need != Need::kTurn) {
+    queue_.remove(op);
+    op.is_queued = false;
+    set_aside(op, need);
+  }
+  return counts_.looks == looks;
 }
 
 // After a record came for an operation, or when it begins.
@@ -117,7 +143,7 @@ void Engine::set_aside(Operation& op, Need need) {
     retire(op);
   } else if (need == Need::kTurn) {
     op.is_queued = true;
-    queue_.push_back(&op);
+    queue_.add(op);
   } else if (need == Need::kReaders) {
     op.is_queued = true;
     read_.push_back(&op);
@@ -140,6 +166,16 @@ void Engine::look_after_read() {
 }
 
 Engine::Need Engine::run(Operation& op) {
+  const bool moved_before = std::exchange(moved_, false);
+  const Need need = go_on(op);
+  queue_.ran(op, moved_);
+  if (op.state.load(std::memory_order_relaxed) != OperationState::kRunning) queue_.end(op);
+  if (!moved_) ++counts_.looks;
+  moved_ |= moved_before;
+  return need;
+}
+
+Engine::Need Engine::go_on(Operation& op) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
   if (op.is_deserted) return Need::kRecord;
   if (op.trace != nullptr) return run_lanes<TracedMemoryPort>(op);
@@ -209,7 +245,7 @@ void Engine::complete(Operation& op) {
            program.output_bytes / op.request.elem_bytes, program.collective.num_ranks);
   }
   ++counts_.completed;
-  counts_.most_switches = std::max(counts_.most_switches, op.switches);
+  counts_.most_switches = std::max<uint64_t>(counts_.most_switches, op.switches);
   moved_ = true;
   recorder_.ended(op, Outcome::kDone);
   op.state.store(OperationState::kDone, std::memory_order_release);
@@ -219,6 +255,7 @@ void Engine::complete(Operation& op) {
 void Engine::retire(Operation& op) {
   if (op.is_retired) return;
   op.is_retired = true;
+  queue_.end(op);
   recorder_.ended(op, Outcome::kFailed);  // unless it was done before
   operations_.erase(op.request.id);
   free_memory(op);

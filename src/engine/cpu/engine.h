@@ -23,6 +23,7 @@
 #include "engine/cpu/id_table.h"
 #include "engine/cpu/operation.h"
 #include "engine/cpu/step_trace.h"
+#include "engine/task_queue.h"
 #include "transport/endpoint.h"
 #include "tutti/result.h"
 
@@ -40,8 +41,9 @@ inline constexpr uint64_t kAheadBytes = uint64_t{1} << 20;
 
 struct EngineCounts {
   uint64_t completed = 0;
-  uint64_t switches = 0;       // operations set aside, all together
+  uint64_t switches = 0;       // from an operation that moved and is not over to another one
   uint64_t most_switches = 0;  // of one operation
+  uint64_t looks = 0;          // turns in which nothing moved
   uint64_t early_records = 0;  // for operations not issued here yet
 };
 
@@ -56,8 +58,10 @@ class Engine {
   // Starts an operation and runs it as far as it goes. Any thread. kOutOfMemory when this rank's
   // segment is spent; kInvalidArgument when the id is under way already.
   [[nodiscard]] Result<Operation*> submit(const Request& request);
-  // Runs every operation as far as it goes. Any thread. Whether anything moved.
-  bool progress();
+  // Takes in what peers have said, and runs operations that can go on: a few turns of them, and
+  // none after one that ends an operation. Any thread. Whether anything moved; if not, every
+  // operation has been looked at. The caller may wait for one of them, which is then favoured.
+  bool progress(Operation* wanted = nullptr);
   // The caller has seen the state of a finished operation, or does not want to.
   static void release(Operation* op) {
     // Pairs with the acquire in new_operation.
@@ -74,7 +78,7 @@ class Engine {
   void lose(Rank rank, std::string why);
 
   [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
-  [[nodiscard]] EngineCounts counts() const { return counts_; }
+  [[nodiscard]] EngineCounts counts() const;
   [[nodiscard]] size_t num_under_way() const { return operations_.size(); }
 
   // For whoever watches; any thread. How often progress was called, and whether it need not be.
@@ -147,6 +151,7 @@ class Engine {
     kNothing   // it is over
   };
   Need run(Operation& op);
+  Need go_on(Operation& op);
   Need fail_unread(Operation& op);
   template <class Port>
   Need run_lanes(Operation& op);
@@ -159,6 +164,7 @@ class Engine {
   void fail_here(Operation& op, Error error);
   void go_on_without(Operation& op, Rank lost);
   static void forget_reader(Operation& op, Rank reader);
+  bool take_turn();
   void set_aside(Operation& op, Need need);
   Operation* new_operation();
   EarlyRecord* new_early_record();
@@ -171,9 +177,10 @@ class Engine {
   std::vector<std::unique_ptr<Operation>> all_;  // owns; most of them are spare
   std::deque<Operation*> retired_;  // to be used again once their callers have released them
   IdTable<Operation> operations_;   // issued and not retired
-  std::vector<Operation*> queue_;   // those that want a turn
-  std::deque<Operation*> read_;     // those that peers still read
-  bool moved_ = false;              // something was achieved in this turn
+  TaskQueue queue_;                 // those that want turns
+  StampClock stamps_;
+  std::deque<Operation*> read_;  // those that peers still read
+  bool moved_ = false;           // something was achieved since it was last set
   IdTable<Early> early_;
   std::vector<std::unique_ptr<EarlyRecord>> all_records_;
   std::vector<EarlyRecord*> spare_records_;

@@ -92,7 +92,7 @@ Status Engine::prepare(Operation& op) {
   op.is_deserted = false;
   op.is_lent = op.is_retired = op.is_queued = false;
   op.is_released.store(false, std::memory_order_relaxed);
-  op.switches = 0;
+  op.num_unheard = 0;
   op.state.store(OperationState::kRunning, std::memory_order_relaxed);
   // The input is only read: a verified schedule writes it only where it is output too.
   op.base[index(Buffer::kInput)] =
@@ -207,6 +207,7 @@ Status Engine::prepare_memory(Operation& op) {
   } else {
     for (const Rank peer : program.peers) op.to_greet.push_back(members[peer.value]);
   }
+  op.num_unheard = static_cast<uint32_t>(op.to_greet.size());  // who is greeted, greets
   return {};
 }
 
@@ -246,7 +247,7 @@ void Engine::greet(Operation& op) {
     };
     const Hello hello{endpoint_.name(op.words),
                       {shown(Buffer::kInput), shown(Buffer::kOutput), endpoint_.name(op.scratch)}};
-    record->header = {op.request.id, op.request.signature, 0, 0, sizeof hello};
+    record->header = {op.request.id, op.request.signature, op.stamp, 0, sizeof hello};
     std::memcpy(record->payload.data(), &hello, sizeof hello);
     ring.publish(transport::RecordKind::kHello);
     endpoint_.wake(peer);

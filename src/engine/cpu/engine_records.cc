@@ -137,6 +137,8 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
 
 void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
   recorder_.heard(op);
+  stamps_.hear(op, record.header.message);
+  if (op.num_unheard > 0 && --op.num_unheard == 0) queue_.agree(op);
   const BoundProgram& program = *op.request.program;
   if (op.signatures_missing > 0) --op.signatures_missing;
   const auto is_from = [&](Rank peer) { return op.request.members[peer.value] == from; };

@@ -3,6 +3,7 @@
 // engine, whose turn guards it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -26,7 +27,7 @@ struct FlightRecord {
   uint32_t num_members = 0;
   Outcome outcome = Outcome::kUnderWay;
   bool is_named = false;
-  uint16_t unused = 0;
+  uint16_t switches = 0;  // Task::switches when it ended; 65535: or more
 };
 static_assert(sizeof(FlightRecord) == 64);
 
@@ -51,6 +52,7 @@ class FlightRecorder {
     record.number = op.request.number;
     record.num_members = static_cast<uint32_t>(op.request.members.size());
     record.outcome = Outcome::kUnderWay;
+    record.switches = 0;
     record.is_named = op.name.size != 0;
     if (record.is_named) names_[op.flight & (capacity_ - 1)] = op.name;
     // The next ones will be written soon, and were last a whole round ago.
@@ -67,6 +69,7 @@ class FlightRecorder {
     if (record.id != op.request.id || record.outcome != Outcome::kUnderWay) return;
     record.ended = base::ticks();
     record.outcome = outcome;
+    record.switches = static_cast<uint16_t>(std::min<uint32_t>(op.switches, UINT16_MAX));
   }
 
   [[nodiscard]] uint64_t num_issued() const { return num_issued_; }

@@ -18,6 +18,7 @@
 #include "engine/cpu/reduce.h"
 #include "engine/cpu/short_name.h"
 #include "engine/step.h"
+#include "engine/task_queue.h"
 #include "ir/step.h"
 #include "transport/memory.h"
 #include "transport/record.h"
@@ -81,7 +82,7 @@ enum class OperationState : uint8_t { kRunning, kDone, kFailed };
 // How messages travel: each in a record of its own, or read from the sender's memory.
 enum class Carriage : uint8_t { kPackets, kMemory };
 
-struct Operation {
+struct Operation : Task {
   Request request;
   Carriage carriage = Carriage::kPackets;
 
@@ -118,8 +119,8 @@ struct Operation {
   bool is_retired = false;  // the engine is done with it
   // The caller has its answer and will not ask again. Written by the caller, last.
   std::atomic<bool> is_released{false};
-  bool is_queued = false;  // in the engine's queue
-  uint64_t switches = 0;   // times it was set aside
+  bool is_queued = false;    // in the engine's queue, or among those that peers still read
+  uint32_t num_unheard = 0;  // members whose word that they have issued it is to come
 
   // For whoever watches.
   ShortName name;

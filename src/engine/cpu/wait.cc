@@ -49,13 +49,12 @@ WaitPolicy WaitPolicy::for_ranks(uint32_t num_ranks) {
   return policy;
 }
 
-bool wait_until(Engine& engine, const Operation& op, const WaitPolicy& policy,
-                uint64_t deadline_ns) {
+bool wait_until(Engine& engine, Operation& op, const WaitPolicy& policy, uint64_t deadline_ns) {
   uint32_t idle_turns = 0;
   uint64_t idle_since = 0;
   // Liveness: every turn looks for what peers have published; the deadline ends it in any case.
   while (!is_over(op)) {
-    if (engine.progress()) {
+    if (engine.progress(&op)) {
       idle_turns = 0;
       continue;
     }

@@ -19,9 +19,9 @@ struct WaitPolicy {
   [[nodiscard]] static WaitPolicy for_ranks(uint32_t num_ranks);
 };
 
-// Runs the engine until the operation is over or the clock passes `deadline_ns` (base/clock.h).
-// Whether it is over.
-[[nodiscard]] bool wait_until(Engine& engine, const Operation& op, const WaitPolicy& policy,
+// Runs the engine, this operation before others, until it is over or the clock passes `deadline_ns`
+// (base/clock.h). Whether it is over.
+[[nodiscard]] bool wait_until(Engine& engine, Operation& op, const WaitPolicy& policy,
                               uint64_t deadline_ns);
 
 }  // namespace tutti::engine
