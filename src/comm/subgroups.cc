@@ -79,7 +79,7 @@ void Group::abort() {
 }
 
 void Group::notice_abort() {
-  const Rank by = node_->engine.aborter_of(id_);
+  const Rank by = node_->engine.aborter_of(id_, members_);
   if (by == kNoRank) return;
   const auto place = std::find(members_.begin(), members_.end(), by) - members_.begin();
   self_mail_.abort({ErrorCode::kAborted,

@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -171,6 +175,74 @@ void disagree(Communicator& comm) {
   std::printf("rank %u: %s\n", comm.rank(), status.error().message.c_str());
 }
 
+// This rank's own segment, which nobody else can write.
+std::span<uint64_t> own_segment() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:tutti-segment") == std::string::npos) continue;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    char access[5] = {};
+    const int got = std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access);
+    if (got == 3 && access[1] == 'w') {
+      return {reinterpret_cast<uint64_t*>(begin), (end - begin) / sizeof(uint64_t)};
+    }
+  }
+  return {};
+}
+
+// Writes nonsense into the rings, receipts, board and words of this rank, until the end of time.
+[[noreturn]] void scribble(std::span<uint64_t> segment, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const uint64_t num_words = std::min<uint64_t>(segment.size(), 64 * 1024);
+  while (true) {
+    std::atomic_ref word(segment[random() % num_words]);
+    const uint64_t values[] = {random(), word.load() ^ uint64_t{1} << random() % 64, random() % 64,
+                               UINT64_MAX};
+    word.store(values[random() % std::size(values)]);
+  }
+}
+
+// Rank 1 goes mad. The others end every call with a result or an error, and go on without it.
+void go_mad(Communicator& comm) {
+  std::vector<uint32_t> sane;
+  for (uint32_t r = 0; r < comm.num_ranks(); ++r) {
+    if (r != 1) sane.push_back(r);
+  }
+  const auto calls = [&](int rounds) {
+    int num_ok = 0;
+    for (int i = 0; i < rounds; ++i) {
+      for (const uint64_t elems : {1u, 100u, 5000u, 200'000u}) {
+        std::vector<int64_t> data(elems, 1);
+        const tutti::CallOptions options{.deadline = std::chrono::milliseconds(50)};
+        num_ok += comm.all_reduce(std::span(data), options).wait().ok() ? 1 : 0;
+        num_ok += comm.broadcast(std::span(data), options).wait().ok() ? 1 : 0;
+      }
+    }
+    return num_ok;
+  };
+  // Whoever is late may hear no more of it than nonsense.
+  (void)comm.barrier({.deadline = std::chrono::seconds(20)}).wait();
+  if (comm.rank() == 1) {
+    const std::span<uint64_t> segment = own_segment();
+    expect(comm, !segment.empty(), "there is no segment to write");
+    const uint64_t seed = std::random_device{}();
+    std::printf("rank 1: goes mad with seed %lu\n", static_cast<unsigned long>(seed));
+    std::fflush(stdout);
+    std::thread([=] { scribble(segment, seed); }).detach();
+    (void)calls(10);
+    _exit(0);
+  }
+  (void)calls(10);
+  Communicator rest = comm.subset(sane).value();
+  for (const uint64_t elems : {1u, 100u, 5000u, 200'000u}) {
+    std::vector<int64_t> data(elems, 1);
+    rest.all_reduce(std::span(data)).wait().value();
+    expect(comm, data[elems - 1] == static_cast<int64_t>(sane.size()), "the sane are wrong");
+  }
+  std::printf("rank %u: sane and well\n", comm.rank());
+}
+
 // Ranks 0 and 1 wait in a before they call b, and the other way around; the others call both. It
 // ends when somebody ends it, or at the deadline.
 void wait_in_a_ring(Communicator& comm) {
@@ -209,6 +281,8 @@ int main(int argc, char** argv) {
     abort_all(comm);
   } else if (scenario == "disagree") {
     disagree(comm);
+  } else if (scenario == "go_mad") {
+    go_mad(comm);
   } else if (scenario == "wait_in_a_ring") {
     wait_in_a_ring(comm);
   } else {

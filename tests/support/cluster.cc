@@ -107,6 +107,15 @@ std::string TestCollective::first_write() const {
   return "";
 }
 
+std::string TestCollective::damage() const {
+  for (uint32_t place = 0; place < parts_.size(); ++place) {
+    if (parts_[place]->memory.is_whole()) continue;
+    return fmt::format("{} {} of {} elements: memory around a buffer of rank {} was written",
+                       to_string(spec_.kind), spec_.algorithm, spec_.elems, place);
+  }
+  return "";
+}
+
 Cluster::Cluster(uint32_t num_ranks, Reach reach)
     : loopback_(transport::Loopback::create(num_ranks).value()) {
   std::vector<transport::RankMemory> ranks = loopback_->ranks();

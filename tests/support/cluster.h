@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ class TestCollective {
   [[nodiscard]] std::string difference() const;
   // "" when nothing of any output was written.
   [[nodiscard]] std::string first_write() const;
+  // "" when nothing before or behind any buffer was written.
+  [[nodiscard]] std::string damage() const;
 
  private:
   struct Part;
@@ -62,6 +65,12 @@ class Cluster {
 
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(engines_.size()); }
   [[nodiscard]] engine::Engine& engine(uint32_t rank) { return *engines_[rank]; }
+
+  // As all ranks see it; only tests that play a mad rank write it.
+  [[nodiscard]] std::span<std::byte> segment(uint32_t rank) const {
+    const transport::RankMemory& memory = loopback_->ranks()[rank];
+    return {memory.segment, memory.segment_bytes};
+  }
 
   // Fills the ring from rank 0 to rank 1, which must not run: with packets of operations that rank
   // 1 has not issued. Their ids are from `first_id` on.

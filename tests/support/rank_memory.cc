@@ -1,5 +1,9 @@
 #include "tests/support/rank_memory.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
 namespace tutti::test {
 namespace {
 
@@ -71,7 +75,19 @@ void RankMemory::lay_out(Buffer buffer, uint32_t num_positions,
   auto& begin = begin_[static_cast<size_t>(buffer)];
   begin.assign(1, 0);
   for (uint32_t i = 0; i < num_positions; ++i) begin.push_back(begin.back() + elems[i]);
-  rows_[static_cast<size_t>(buffer)].assign(begin.back() + 1, kUnwritten);
+  auto& row = rows_[static_cast<size_t>(buffer)];
+  row.assign(kGuardElems, kGuard);
+  row.resize(kGuardElems + begin.back() + 1, kUnwritten);
+  row.resize(row.size() + kGuardElems, kGuard);
+}
+
+bool RankMemory::is_whole() const {
+  const auto is_guard = [](int64_t value) { return value == kGuard; };
+  return std::all_of(std::begin(rows_), std::end(rows_), [&](const auto& row) {
+    const auto guard = static_cast<std::ptrdiff_t>(kGuardElems);
+    return std::all_of(row.begin(), row.begin() + guard, is_guard) &&
+           std::all_of(row.end() - guard, row.end(), is_guard);
+  });
 }
 
 // Moves the smaller buffer into the larger one, at the place the layout's table gives it.

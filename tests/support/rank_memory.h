@@ -8,11 +8,17 @@
 #include "ir/layout.h"
 #include "ir/sizes.h"
 #include "tests/support/interpreter.h"
+#include "tests/support/sanitized.h"
 
 namespace tutti::test {
 
 // A value no run produces by accident, in every element that nothing has written yet.
 inline constexpr int64_t kUnwritten = INT64_MIN;
+
+// Elements before and behind each row that nobody may write. None where the sanitizer watches,
+// which sees reads too.
+inline constexpr uint64_t kGuardElems = kSanitized ? 0 : 64;
+inline constexpr int64_t kGuard = 0x5A5A'6B6B'7C7C'0D0D;
 
 // What rank `rank` contributes to element `elem` of block `block`.
 [[nodiscard]] int64_t contribution(uint32_t rank, uint64_t block, uint64_t elem);
@@ -27,12 +33,14 @@ class RankMemory {
 
   // The elements of one chunk position. A chunk of `elems` may lie in a larger scratch position.
   [[nodiscard]] int64_t* at(ir::Buffer buffer, uint32_t index) {
-    return rows_[row_of(buffer)].data() + begin_[static_cast<size_t>(buffer)][index];
+    return rows_[row_of(buffer)].data() + kGuardElems + begin_[static_cast<size_t>(buffer)][index];
   }
   [[nodiscard]] uint64_t capacity(ir::Buffer buffer, uint32_t index) const {
     const auto& begin = begin_[static_cast<size_t>(buffer)];
     return begin[index + 1] - begin[index];
   }
+  // Whether the guards are as they were.
+  [[nodiscard]] bool is_whole() const;
 
  private:
   [[nodiscard]] size_t row_of(ir::Buffer buffer) const { return row_[static_cast<size_t>(buffer)]; }

@@ -40,6 +40,7 @@ Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
     : endpoint_(std::move(endpoint)),
       mirror_bytes_(mirror_bytes),
       queue_(kPatience),
+      loads_(endpoint_.num_ranks()),
       lost_(endpoint_.num_ranks()) {}
 Engine::~Engine() = default;
 
@@ -52,7 +53,9 @@ Result<Operation*> Engine::begin(const Request& request) {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
-  if (const Abort* abort = find_abort(request.group)) return abort_error(request, abort->by);
+  if (const Abort* abort = find_abort(request.group, communicator_of(request))) {
+    return abort_error(request, abort->by);
+  }
   look_after_read();
   Operation& op = *new_operation();
   op.request = request;
@@ -257,6 +260,9 @@ void Engine::retire(Operation& op) {
   op.is_retired = true;
   queue_.end(op);
   recorder_.ended(op, Outcome::kFailed);  // unless it was done before
+  if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) {
+    failed_.add(op.request.id);
+  }
   operations_.erase(op.request.id);
   free_memory(op);
   op.request.program->uses.end();
@@ -271,19 +277,23 @@ void Engine::give_up(Operation* op, ErrorCode code) {
 
 void Engine::abort(uint64_t group, std::span<const Rank> members) {
   const Turn turn(busy_);
-  if (find_abort(group) != nullptr) return;
+  if (find_abort(group, members) != nullptr) return;
   end_group(group, endpoint_.self());
   tell(members, {.kind = transport::RecordKind::kAbort, .header = {group, {}, 0, 0, 0}});
 }
 
-Rank Engine::aborter_of(uint64_t group) {
+Rank Engine::aborter_of(uint64_t group, std::span<const Rank> members) {
   const Turn turn(busy_);
-  const Abort* const abort = find_abort(group);
+  const Abort* const abort = find_abort(group, members);
   return abort == nullptr ? kNoRank : abort->by;
 }
 
 void Engine::lose(Rank rank, std::string why) {
   const Turn turn(busy_);
+  lose_rank(rank, std::move(why));
+}
+
+void Engine::lose_rank(Rank rank, std::string why) {
   if (!lost_[rank.value].empty()) return;
   lost_[rank.value] = std::move(why);
   any_lost_ = true;
@@ -304,6 +314,16 @@ void Engine::forget_reader(Operation& op, Rank reader) {
     const Rank peer = op.request.members[program.peers[program.outs[out].peer].value];
     if (peer == reader) op.out_counts[out] = program.outs[out].num_messages;
   }
+}
+
+// Of an operation that is done here and has failed elsewhere: who has not read it yet will hear of
+// that, and may never issue it.
+void Engine::forget_readers(Operation& op) {
+  const BoundProgram& program = *op.request.program;
+  for (size_t out = 0; out < program.outs.size(); ++out) {
+    op.out_counts[out] = program.outs[out].num_messages;
+  }
+  op.is_abandoned = true;
 }
 
 // An operation that has all it needs of a lost rank completes; any other fails on all ranks, since

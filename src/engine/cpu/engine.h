@@ -16,12 +16,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/cpu/flight_recorder.h"
 #include "engine/cpu/hello.h"
 #include "engine/cpu/id_table.h"
 #include "engine/cpu/operation.h"
+#include "engine/cpu/recent_ids.h"
 #include "engine/cpu/step_trace.h"
 #include "engine/task_queue.h"
 #include "transport/endpoint.h"
@@ -38,6 +40,29 @@ inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
 // A caller need not wait for its readers, but runs ahead of them no further than this: what is
 // reused soon is still in the caches.
 inline constexpr uint64_t kAheadBytes = uint64_t{1} << 20;
+
+// What an engine keeps on behalf of others, so that no peer can make it grow without limit.
+//
+// Records for operations that this rank has not issued, of each peer: 130 MiB. A peer that has more
+// than half as many operations under way that this rank has not issued is taken for mad, and lost.
+inline constexpr uint32_t kMostEarlyRecords = uint32_t{1} << 18;
+// Operations that failed here, whose late records are thrown away: 2.5 MiB.
+inline constexpr size_t kMostFailedIds = size_t{1} << 16;
+// Operations that failed elsewhere and were not issued here. The oldest is forgotten: if it is ever
+// issued here, it ends at its deadline and not at once.
+inline constexpr size_t kMostFailedElsewhere = size_t{1} << 12;
+// Communicators that one peer has aborted. A peer that has aborted more is taken for mad.
+inline constexpr size_t kMostAborts = size_t{1} << 12;
+// Failures and aborts that peers could not be told for want of room in their rings. A peer that
+// does not hear of a failure finds it out at its own deadline.
+inline constexpr size_t kMostUntold = size_t{1} << 14;
+
+// What an engine has made so far; it is used again and never given back.
+struct EngineStock {
+  size_t operations = 0;
+  size_t early_records = 0;       // made
+  size_t early_records_held = 0;  // for operations that were not issued yet
+};
 
 struct EngineCounts {
   uint64_t completed = 0;
@@ -72,14 +97,18 @@ class Engine {
   // Ends all operations of a communicator (Request::group) with kAborted, now and later, here and
   // on its members. Waits for nobody: who cannot be told now is told when there is room.
   void abort(uint64_t group, std::span<const Rank> members);
-  // Who has aborted the communicator, as far as this rank has heard; kNoRank: nobody.
-  [[nodiscard]] Rank aborter_of(uint64_t group);
+  // Which of its members has aborted the communicator, as far as this rank has heard; kNoRank:
+  // none.
+  [[nodiscard]] Rank aborter_of(uint64_t group, std::span<const Rank> members);
   // A rank is gone: what needs it fails, now and later. `why` is for people, and not empty.
   void lose(Rank rank, std::string why);
 
   [[nodiscard]] transport::Endpoint& endpoint() { return endpoint_; }
   [[nodiscard]] EngineCounts counts() const;
   [[nodiscard]] size_t num_under_way() const { return operations_.size(); }
+  [[nodiscard]] EngineStock stock() const {
+    return {all_.size(), all_records_.size(), all_records_.size() - spare_records_.size()};
+  }
 
   // For whoever watches; any thread. How often progress was called, and whether it need not be.
   [[nodiscard]] uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
@@ -102,6 +131,12 @@ class Engine {
   struct Early {
     EarlyRecord* first = nullptr;
     EarlyRecord* last = nullptr;
+  };
+  // What a peer has made this rank keep, and why nothing more is taken from it.
+  struct Load {
+    uint32_t early_records = 0;
+    size_t aborts = 0;
+    std::string madness;  // empty: it is trusted
   };
   struct Abort {
     uint64_t group;
@@ -131,17 +166,22 @@ class Engine {
   void take_next(Operation& op);
   void receive(Rank from, transport::RecordKind kind, const transport::Record& record);
   void keep(Rank from, transport::RecordKind kind, const transport::Record& record);
+  void spare(Early* early);
+  void forget_early(uint64_t id);
+  void lose_rank(Rank rank, std::string why);
   void deliver(Operation& op, Rank from, transport::RecordKind kind,
                const transport::Record& record);
   void deliver_packet(Operation& op, Rank from, const transport::Record& record);
   void deliver_hello(Operation& op, Rank from, const transport::Record& record);
+  void count_greeting(Operation& op, uint32_t stamp);
   void fail_everywhere(Operation& op, const Failure& failure);
+  void refuse(Operation& op, Rank from, std::string_view what);
   void end_group(uint64_t group, Rank by);
   void tell(std::span<const Rank> members, Notice notice);
   [[nodiscard]] bool tell_one(const Notice& notice);
   void tell_rest();
-  void tell_failure(const Operation& op, const Failure& failure);
-  [[nodiscard]] const Abort* find_abort(uint64_t group) const;
+  void tell_failure(const Operation& op, std::span<const Rank> members, const Failure& failure);
+  [[nodiscard]] const Abort* find_abort(uint64_t group, std::span<const Rank> members) const;
 
   // What an operation needs next.
   enum class Need : uint8_t {
@@ -165,6 +205,7 @@ class Engine {
   void go_on_without(Operation& op, Rank lost);
   static void forget_reader(Operation& op, Rank reader);
   bool take_turn();
+  static void forget_readers(Operation& op);
   void set_aside(Operation& op, Need need);
   Operation* new_operation();
   EarlyRecord* new_early_record();
@@ -186,6 +227,9 @@ class Engine {
   std::vector<EarlyRecord*> spare_records_;
   std::vector<std::unique_ptr<Early>> all_early_;
   std::vector<Early*> spare_early_;
+  RecentIds failed_{kMostFailedIds};
+  RecentIds failed_elsewhere_{kMostFailedElsewhere};
+  std::vector<Load> loads_;        // by rank
   std::vector<Abort> aborts_;      // of communicators that are over
   std::vector<Notice> untold_;     // for want of room
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not

@@ -89,7 +89,7 @@ Status Engine::prepare(Operation& op) {
   op.to_greet.clear();
   op.signatures_missing = 0;
   op.unread.reset();
-  op.is_deserted = false;
+  op.is_deserted = op.is_abandoned = false;
   op.is_lent = op.is_retired = op.is_queued = false;
   op.is_released.store(false, std::memory_order_relaxed);
   op.num_unheard = 0;
@@ -220,7 +220,8 @@ void Engine::free_memory(Operation& op) {
     op.words->operation.store(0, std::memory_order_release);
     // Of a failed operation they may be reading the memory too, which is written anew from now on:
     // they must see that it is over no later than what is written. Pairs with is_still_there.
-    const bool may_be_read = op.state.load(std::memory_order_relaxed) == OperationState::kFailed;
+    const bool may_be_read =
+        op.state.load(std::memory_order_relaxed) == OperationState::kFailed || op.is_abandoned;
     if (may_be_read) std::atomic_thread_fence(std::memory_order_seq_cst);
     endpoint_.words().free(reinterpret_cast<std::byte*>(op.words), words_bytes(program));
   }

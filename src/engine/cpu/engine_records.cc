@@ -18,7 +18,7 @@ using transport::RecordKind;
 void Engine::drain() {
   const Rank self = endpoint_.self();
   for (uint32_t peer = 0; peer < endpoint_.num_ranks(); ++peer) {
-    if (Rank{peer} == self) continue;
+    if (Rank{peer} == self || !loads_[peer].madness.empty()) continue;
     transport::RingReader& ring = endpoint_.from(Rank{peer});
     // At most one lap: the sender may be as fast as we are.
     for (uint32_t i = 0; i < transport::kRingSlots; ++i) {
@@ -28,6 +28,7 @@ void Engine::drain() {
       if (ring.pop()) endpoint_.wake(Rank{peer});
       moved_ = true;
     }
+    if (!loads_[peer].madness.empty()) lose_rank(Rank{peer}, loads_[peer].madness);
   }
 }
 
@@ -38,7 +39,9 @@ void Engine::take_next(Operation& op) {
     const Rank peer = op.request.members[place.value];
     transport::RingReader& ring = endpoint_.from(peer);
     const auto kind = ring.peek();
-    if (!kind || ring.record().header.operation != op.request.id) continue;
+    const bool is_for_it = kind && loads_[peer.value].madness.empty() &&
+                           ring.record().header.operation == op.request.id;
+    if (!is_for_it) continue;
     receive(peer, *kind, ring.record());
     if (ring.pop()) endpoint_.wake(peer);
     ring.prefetch();
@@ -60,22 +63,51 @@ void Engine::receive(Rank from, RecordKind kind, const Record& record) {
 }
 
 void Engine::keep(Rank from, RecordKind kind, const Record& record) {
+  const transport::RecordHeader header = record.header;
+  // It has failed here, and others did not know yet.
+  if (failed_.has(header.operation)) return;
+  Load& load = loads_[from.value];
+  if (load.early_records == kMostEarlyRecords) {
+    load.madness = fmt::format("it has sent {} records for operations that were not issued here",
+                               kMostEarlyRecords);
+    return;
+  }
+  ++load.early_records;
   EarlyRecord* const kept = new_early_record();
   kept->from = from;
   kept->kind = kind;
   kept->next = nullptr;
-  const size_t bytes = std::min<size_t>(record.header.bytes, transport::kMaxPayload);
-  std::memcpy(&kept->record, &record, sizeof record.header + bytes);
+  kept->record.header = header;
+  const size_t bytes = std::min<size_t>(header.bytes, transport::kMaxPayload);
+  std::memcpy(kept->record.payload.data(), record.payload.data(), bytes);
   ++counts_.early_records;
-  Early* early = early_.find(kept->record.header.operation);
+  Early* early = early_.find(header.operation);
   if (early == nullptr) {
     early = new_early();
     early->first = kept;
-    early_.insert(kept->record.header.operation, early);
+    early_.insert(header.operation, early);
   } else {
     early->last->next = kept;
   }
   early->last = kept;
+  if (kind != RecordKind::kFailed) return;
+  if (const auto gone = failed_elsewhere_.add(header.operation)) forget_early(*gone);
+}
+
+// The operation was issued after all, or it was not and is forgotten.
+void Engine::spare(Early* early) {
+  for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
+    --loads_[kept->from.value].early_records;
+    spare_records_.push_back(kept);
+  }
+  spare_early_.push_back(early);
+}
+
+void Engine::forget_early(uint64_t id) {
+  Early* const early = early_.find(id);
+  if (early == nullptr) return;
+  early_.erase(id);
+  spare(early);
 }
 
 bool Engine::take_early(Operation& op) {
@@ -84,25 +116,32 @@ bool Engine::take_early(Operation& op) {
   early_.erase(op.request.id);
   for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
     deliver(op, kept->from, kept->kind, kept->record);
-    spare_records_.push_back(kept);
   }
-  spare_early_.push_back(early);
+  spare(early);
   return true;
 }
 
+// Whatever the record says, only members have a say in an operation.
 void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
   if (kind == RecordKind::kFailed) {
-    forget_reader(op, from);
+    if (!is_among(op.request.members, from)) return;
+    if (op.state.load(std::memory_order_relaxed) == OperationState::kDone) {
+      return forget_readers(op);
+    }
     Failure failure;
     std::memcpy(&failure, record.payload.data(), sizeof failure);
+    // Who was not greeted would wait for this rank, should it not have heard.
+    tell_failure(op, op.to_greet, failure);
     fail_here(op, error_of(op.request, failure, record.header.signature));
     return;
   }
-  if (record.header.signature != op.request.signature) {
+  const transport::Signature signature = record.header.signature;
+  if (signature != op.request.signature) {
+    if (!is_among(op.request.members, from)) return;
     forget_reader(op, from);
     fail_everywhere(op, {static_cast<uint32_t>(ErrorCode::kInvalidArgument), endpoint_.self().value,
-                         from.value, 0, record.header.signature});
+                         from.value, 0, signature});
     return;
   }
   if (kind == RecordKind::kPacket && op.carriage == Carriage::kPackets) {
@@ -110,8 +149,17 @@ void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& re
   } else if (kind == RecordKind::kHello && op.carriage == Carriage::kMemory) {
     deliver_hello(op, from, record);
   } else {
-    fail_here(op, nonsense_error(op.request, from, "a record of a kind that it cannot send"));
+    refuse(op, from, "a record of a kind that it cannot send");
   }
+}
+
+// The others hear of it: they may have all they need of the mad rank, and wait for this one.
+void Engine::refuse(Operation& op, Rank from, std::string_view what) {
+  if (!is_among(op.request.members, from)) return;
+  if (op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  const auto code = static_cast<uint32_t>(ErrorCode::kMalformed);
+  tell_failure(op, op.request.members, {code, endpoint_.self().value, from.value, 0, {}});
+  fail_here(op, nonsense_error(op.request, from, what));
 }
 
 void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
@@ -125,7 +173,7 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
       exists &&
       op.request.members[program.peers[program.ins[header.connection].peer].value] == from;
   if (!is_next || !is_theirs) {
-    fail_here(op, nonsense_error(op.request, from, "a packet that is not of this collective"));
+    refuse(op, from, "a packet that is not of this collective");
     return;
   }
   const PacketPort port(op, endpoint_);
@@ -135,17 +183,26 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
   ++op.in_counts[header.connection];
 }
 
-void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
-  recorder_.heard(op);
-  stamps_.hear(op, record.header.message);
+// Another member has issued the operation, as it should be.
+void Engine::count_greeting(Operation& op, uint32_t stamp) {
+  stamps_.hear(op, stamp);
   if (op.num_unheard > 0 && --op.num_unheard == 0) queue_.agree(op);
-  const BoundProgram& program = *op.request.program;
   if (op.signatures_missing > 0) --op.signatures_missing;
+}
+
+void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
+  const BoundProgram& program = *op.request.program;
   const auto is_from = [&](Rank peer) { return op.request.members[peer.value] == from; };
   const auto found = std::find_if(program.peers.begin(), program.peers.end(), is_from);
-  if (found == program.peers.end()) return;
+  if (found == program.peers.end()) {
+    if (is_among(op.request.members, from)) count_greeting(op, record.header.message);
+    return;
+  }
   const auto i = static_cast<size_t>(found - program.peers.begin());
   PeerSide& peer = op.peers[i];
+  if (peer.is_present) return refuse(op, from, "two greetings");
+  recorder_.heard(op);
+  count_greeting(op, record.header.message);
   Hello hello;
   std::memcpy(&hello, record.payload.data(), sizeof hello);
   const Extent& extent = program.extents[i];
@@ -153,19 +210,16 @@ void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
       endpoint_.reach(from, hello.words, sizeof(Words) + extent.num_words * sizeof(uint32_t));
   const bool in_order = hello.words.space == transport::RemoteAddress::kSegment &&
                         hello.words.value % alignof(Words) == 0;
-  if (!words || !in_order) {
-    fail_here(op, nonsense_error(op.request, from, "an address that is not its own"));
-    return;
-  }
+  if (!words || !in_order) return refuse(op, from, "an address that is not its own");
   peer.words = reinterpret_cast<const Words*>(*words);
   for (int b = 0; b < ir::kNumBuffers; ++b) {
     peer.buffers[b] = hello.buffers[b];
     if (extent.bytes[b] == 0) continue;
     const auto direct = endpoint_.reach(from, hello.buffers[b], extent.bytes[b]);
-    if (!direct) {
-      fail_here(op, nonsense_error(op.request, from, "a buffer that is not its own"));
-      return;
-    }
+    // Elements are read where they lie.
+    const bool is_aligned = hello.buffers[b].space != transport::RemoteAddress::kSegment ||
+                            hello.buffers[b].value % op.request.elem_bytes == 0;
+    if (!direct || !is_aligned) return refuse(op, from, "a buffer that is not its own");
     peer.direct[b] = *direct;
   }
   peer.is_present = true;
@@ -175,7 +229,7 @@ void Engine::tell(std::span<const Rank> members, Notice notice) {
   for (const Rank member : members) {
     if (member == endpoint_.self() || !lost_[member.value].empty()) continue;
     notice.to = member;
-    if (!tell_one(notice)) untold_.push_back(notice);
+    if (!tell_one(notice) && untold_.size() < kMostUntold) untold_.push_back(notice);
   }
 }
 
@@ -198,24 +252,26 @@ void Engine::tell_rest() {
 
 // Tells every member, then fails here.
 void Engine::fail_everywhere(Operation& op, const Failure& failure) {
-  tell_failure(op, failure);
+  tell_failure(op, op.request.members, failure);
   Error error = error_of(op.request, failure, op.request.signature);
   const bool is_loss = error.code == ErrorCode::kPeerLost;
   if (is_loss) error.message += fmt::format(" ({})", lost_[failure.other]);
   fail_here(op, std::move(error));
 }
 
-void Engine::tell_failure(const Operation& op, const Failure& failure) {
-  tell(op.request.members, {.kind = RecordKind::kFailed,
-                            .header = {op.request.id, op.request.signature, 0, 0, sizeof failure},
-                            .failure = failure});
+void Engine::tell_failure(const Operation& op, std::span<const Rank> members,
+                          const Failure& failure) {
+  tell(members, {.kind = RecordKind::kFailed,
+                 .header = {op.request.id, op.request.signature, 0, 0, sizeof failure},
+                 .failure = failure});
 }
 
 // The others may have all they need of the rank that cannot be read, and wait for this one.
 Engine::Need Engine::fail_unread(Operation& op) {
   const Rank other = op.request.members[op.request.program->peers[op.unread_peer].value];
   tell_failure(
-      op, {static_cast<uint32_t>(op.unread->code), endpoint_.self().value, other.value, 0, {}});
+      op, op.request.members,
+      {static_cast<uint32_t>(op.unread->code), endpoint_.self().value, other.value, 0, {}});
   fail_here(op, *std::exchange(op.unread, std::nullopt));
   return Need::kNothing;
 }

@@ -3,6 +3,7 @@
 // lie in the rank's segment.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -54,6 +55,14 @@ struct Request {
   std::string_view name = {};
   uint64_t number = 0;
 };
+
+[[nodiscard]] inline std::span<const Rank> communicator_of(const Request& request) {
+  return request.communicator.empty() ? request.members : request.communicator;
+}
+
+[[nodiscard]] inline bool is_among(std::span<const Rank> members, Rank rank) {
+  return std::find(members.begin(), members.end(), rank) != members.end();
+}
 
 // Counters that peers read: messages sent on each out-link, then messages taken on each in-link.
 // `operation` is written first and on reuse, so a reader that still sees the id after it has read a
@@ -115,8 +124,9 @@ struct Operation : Task {
   uint32_t unread_peer = 0;
   // memory: a peer ended its part while it was read. It has failed there; word of that is coming.
   bool is_deserted = false;
-  bool is_lent = false;     // memory: peers read the caller's own buffers
-  bool is_retired = false;  // the engine is done with it
+  bool is_abandoned = false;  // memory: done here and failed elsewhere; a peer may still read it
+  bool is_lent = false;       // memory: peers read the caller's own buffers
+  bool is_retired = false;    // the engine is done with it
   // The caller has its answer and will not ask again. Written by the caller, last.
   std::atomic<bool> is_released{false};
   bool is_queued = false;    // in the engine's queue, or among those that peers still read

@@ -11,7 +11,7 @@ namespace tutti::engine {
 namespace {
 
 size_t place_of(const Request& request, Rank rank) {
-  const auto all = request.communicator.empty() ? request.members : request.communicator;
+  const auto all = communicator_of(request);
   return static_cast<size_t>(std::find(all.begin(), all.end(), rank) - all.begin());
 }
 
@@ -55,6 +55,9 @@ Error error_of(const Request& request, const Failure& failure,
                                           "complete",
                                           rank, place_of(request, Rank{failure.other}), what)};
     case ErrorCode::kMalformed:
+      return {ErrorCode::kMalformed,
+              fmt::format("rank {} heard nonsense from rank {}: {} cannot complete", rank,
+                          place_of(request, Rank{failure.other}), what)};
     case ErrorCode::kUnsupported:
     case ErrorCode::kNotFound:
     case ErrorCode::kRefused:
