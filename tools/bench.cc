@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/invalid.h"
 #include "base/job_environment.h"
 #include "base/try.h"
 #include "tools/bench_tune.h"
@@ -70,9 +71,8 @@ Result<Sweep> sweep_from(const Arguments& a) {
   const auto type = parse_data_type(a.type);
   const auto op = parse_op(a.op);
   if (!type || !op) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("there is no {} '{}'", type ? "operator" : "type", type ? a.op : a.type)};
+    return invalid(
+        fmt::format("there is no {} '{}'", type ? "operator" : "type", type ? a.op : a.type));
   }
   sweep.subject.type = *type;
   sweep.subject.op = *op;
@@ -85,21 +85,19 @@ Result<Sweep> sweep_from(const Arguments& a) {
 Result<CollectiveKind> kind_from(const Arguments& a) {
   const auto kind = parse_collective_kind(a.collective);
   if (kind && is_measurable(*kind)) return *kind;
-  return Error{ErrorCode::kInvalidArgument,
-               fmt::format("cannot measure '{}'; take all_reduce, reduce, broadcast, all_gather, "
-                           "reduce_scatter, all_to_all, gather or scatter",
-                           a.collective)};
+  return invalid(
+      fmt::format("cannot measure '{}'; take all_reduce, reduce, broadcast, all_gather, "
+                  "reduce_scatter, all_to_all, gather or scatter",
+                  a.collective));
 }
 
 // One collective among so many ranks.
 Status check_sweep(const Arguments& a, const Sweep& sweep) {
   if (a.rank_counts.size() != 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "several numbers of ranks are for --tune; take one with -n"};
+    return invalid("several numbers of ranks are for --tune; take one with -n");
   }
   if (sweep.subject.root >= a.rank_counts[0]) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("root {} of {} ranks", sweep.subject.root, a.rank_counts[0])};
+    return invalid(fmt::format("root {} of {} ranks", sweep.subject.root, a.rank_counts[0]));
   }
   return {};
 }
@@ -218,8 +216,7 @@ Result<perf::TuneOptions> tune_options(const Arguments& a, const Sweep& sweep) {
   options.max_bytes = sweep.max_bytes;
   options.factor = sweep.factor;
   if (options.min_bytes > options.max_bytes) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("-b {} is more than -e {}", a.min_bytes, a.max_bytes)};
+    return invalid(fmt::format("-b {} is more than -e {}", a.min_bytes, a.max_bytes));
   }
   if (a.collective.empty()) {
     for (int i = 0; i < kNumCollectiveKinds; ++i) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/invalid.h"
 #include "base/try.h"
 #include "comm/job.h"
 #include "comm/tuning_file.h"
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 // The table that the rules go into: what is there already, if it is of this machine.
 Result<comm::TuningTable> open_table(const std::string& path) {
   if (path.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "there is no home folder to keep the table in; name a file with --out"};
+    return invalid("there is no home folder to keep the table in; name a file with --out");
   }
   std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
@@ -37,14 +37,19 @@ Result<comm::TuningTable> open_table(const std::string& path) {
   comm::TuningTable table;
   table.machine = comm::this_machine();
   if (!fs::exists(path, error)) return table;
-  TUTTI_ASSIGN(comm::TuningTable old, comm::read_tuning(path));
-  if (old.machine == table.machine) return old;
-  return Error{
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} was measured on {} with {} cores, and this is {} with {}; remove it, "
-                  "or name another file with --out",
-                  path, old.machine.cpu, old.machine.cores, table.machine.cpu,
-                  table.machine.cores)};
+  Result<comm::TuningTable> found = comm::read_tuning(path);
+  if (!found) {
+    return Error{found.error().code,
+                 fmt::format("nothing can be added to this table: {}; remove it, or name another "
+                             "file with --out",
+                             found.error().message)};
+  }
+  const comm::TuningTable& old = *found;
+  if (old.machine == table.machine) return found;
+  return invalid(fmt::format(
+      "{} was measured on {} with {} cores, and this is {} with {}; remove it, "
+      "or name another file with --out",
+      path, old.machine.cpu, old.machine.cores, table.machine.cpu, table.machine.cores));
 }
 
 void print_rule(const comm::TuningRule& rule) {

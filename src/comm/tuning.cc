@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "comm/keys.h"
 
@@ -25,8 +24,8 @@ std::optional<Overlap> sort_rules(std::vector<TuningRule>& rules) {
                    [&](size_t a, size_t b) { return is_before(rules[a], rules[b]); });
   std::vector<TuningRule> sorted;
   sorted.reserve(rules.size());
-  for (const size_t place : order) sorted.push_back(std::move(rules[place]));
-  rules = std::move(sorted);
+  for (const size_t place : order) sorted.push_back(rules[place]);
+  rules.swap(sorted);
   for (size_t i = 1; i < rules.size(); ++i) {
     const TuningRule& before = rules[i - 1];
     if (scope_of(before) == scope_of(rules[i]) && rules[i].min_bytes <= before.max_bytes) {

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/invalid.h"
+
 namespace tutti::comm {
 namespace {
 
@@ -58,7 +60,7 @@ Status check_agreement(std::span<const transport::Remark> remarks) {
   for (size_t rank = 0; rank < remarks.size(); ++rank) {
     const Said said = heard(remarks[rank]);
     if (said.is_usable == 0) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("rank {}: {}", rank, said.words())};
+      return invalid(fmt::format("rank {}: {}", rank, said.words()));
     }
     are_alike = are_alike && said.digest == heard(remarks[0]).digest;
     ranks_of[name_of(said)].push_back(rank);
@@ -69,11 +71,10 @@ Status check_agreement(std::span<const transport::Remark> remarks) {
     parts.push_back(fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks",
                                 fmt::join(ranks, ", "), name));
   }
-  return Error{
-      ErrorCode::kInvalidArgument,
+  return invalid(
       fmt::format("the ranks of this job have different tuning tables: {}; set TUTTI_TUNING to "
                   "one file for all of them, or to none",
-                  fmt::join(parts, "; "))};
+                  fmt::join(parts, "; ")));
 }
 
 }  // namespace tutti::comm

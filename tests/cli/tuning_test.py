@@ -86,6 +86,14 @@ class Tune(TuningTest):
         with open(table) as file:
             self.assertEqual(file.read(), before)
 
+    def test_a_broken_table_is_left_alone_too(self):
+        table = self.path("t.json")
+        with open(table, "w") as file:
+            file.write("{")
+        _, err = self.run_program(2, "bench", "--tune", "reduce", "-n", 2, *ONE_SIZE, "--out", table)
+        self.assertIn("nothing can be added to this table", err)
+        self.assertEqual(os.path.getsize(table), 1)
+
     def test_a_broken_table_in_use_does_not_stand_in_the_way(self):
         self.run_program(0, "bench", "--tune", "reduce", "-n", 2, *ONE_SIZE, "--out",
                          self.path("t.json"), TUTTI_TUNING=self.path("missing"))
