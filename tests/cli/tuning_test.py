@@ -142,8 +142,8 @@ class Follow(TuningTest):
         return [line for line in err.splitlines() if line.startswith("[")]
 
     def test_ranks_with_different_tables_are_told_so_on_every_rank(self):
-        ring = self.write_table("ring.json", {"ranks": 3, "algorithm": "ring"})
-        pull = self.write_table("pull.json", {"ranks": 3, "algorithm": "pull"})
+        ring = self.write_table("ring.json", {"ranks": 4, "algorithm": "ring"})
+        pull = self.write_table("pull.json", {"ranks": 4, "algorithm": "pull"})
         said = self.run_with_tables(ring, pull, "none", ring)
         self.assertEqual(len(said), 4, said)
         for line in said:
