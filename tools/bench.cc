@@ -1,4 +1,5 @@
-// tutti bench COLLECTIVE: how fast collectives are here, in the columns of nccl-tests.
+// tutti bench COLLECTIVE: how fast collectives are here, in the columns of nccl-tests; and with
+// --tune, which algorithms are the fastest here.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,8 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/invalid.h"
 #include "base/job_environment.h"
 #include "base/try.h"
+#include "tools/bench_tune.h"
 #include "tools/launch/job.h"
 #include "tools/perf/measure.h"
 #include "tools/terminal.h"
@@ -22,7 +25,7 @@ namespace {
 
 struct Arguments {
   std::string collective;
-  uint32_t num_ranks = 2;
+  std::vector<uint32_t> rank_counts;
   std::string min_bytes = "8";
   std::string max_bytes = "16M";
   uint64_t factor = 4;
@@ -30,6 +33,8 @@ struct Arguments {
   std::string op = "sum";
   perf::Subject subject;
   bool threads = false;
+  bool tunes = false;
+  TuneArguments tune;
 };
 
 struct Sweep {
@@ -43,42 +48,58 @@ constexpr const char* kFooter = R"(Examples:
   tutti bench all_reduce -n 4
   tutti bench broadcast -n 2 -b 8 -e 64M -f 2 -d bfloat16
   tutti bench all_to_all -n 8 --threads
+  tutti bench --tune
+  tutti bench --tune all_reduce -n 4,6 --for 30 --out node7.json
 
 The output is that of nccl-tests: sizes are those of the whole message (of all ranks together where a
 call gathers or scatters), time is the mean of calls one after the other on the slowest rank, GB is
 10^9 bytes, #wrong counts elements that are not exactly what they must be.
 
+With --tune every algorithm is measured beside the built-in choice, for every collective or the one
+that is named, and what is faster by 5 % or more goes into a table that later jobs follow:
+docs/reference/tuning.md. -n then takes several numbers of ranks, and is 2,4,8 when it is left out.
+
 Exit codes: 0 all right, 1 something came out wrong, 2 bad use.)";
+
+bool is_measurable(CollectiveKind kind) {
+  return kind != CollectiveKind::kSendRecv && kind != CollectiveKind::kBarrier;
+}
 
 Result<Sweep> sweep_from(const Arguments& a) {
   Sweep sweep;
   sweep.subject = a.subject;
-  const auto kind = parse_collective_kind(a.collective);
-  const bool measurable = kind && *kind != CollectiveKind::kSendRecv;
-  if (!measurable || *kind == CollectiveKind::kBarrier) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("cannot measure '{}'; take all_reduce, reduce, broadcast, all_gather, "
-                             "reduce_scatter, all_to_all, gather or scatter",
-                             a.collective)};
-  }
   const auto type = parse_data_type(a.type);
   const auto op = parse_op(a.op);
   if (!type || !op) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("there is no {} '{}'", type ? "operator" : "type", type ? a.op : a.type)};
+    return invalid(
+        fmt::format("there is no {} '{}'", type ? "operator" : "type", type ? a.op : a.type));
   }
-  sweep.subject.kind = *kind;
   sweep.subject.type = *type;
   sweep.subject.op = *op;
   TUTTI_ASSIGN(sweep.min_bytes, parse_bytes(a.min_bytes));
   TUTTI_ASSIGN(sweep.max_bytes, parse_bytes(a.max_bytes));
   sweep.factor = a.factor;
-  if (sweep.subject.root >= a.num_ranks) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("root {} of {} ranks", sweep.subject.root, a.num_ranks)};
-  }
   return sweep;
+}
+
+Result<CollectiveKind> kind_from(const Arguments& a) {
+  const auto kind = parse_collective_kind(a.collective);
+  if (kind && is_measurable(*kind)) return *kind;
+  return invalid(
+      fmt::format("cannot measure '{}'; take all_reduce, reduce, broadcast, all_gather, "
+                  "reduce_scatter, all_to_all, gather or scatter",
+                  a.collective));
+}
+
+// One collective among so many ranks.
+Status check_sweep(const Arguments& a, const Sweep& sweep) {
+  if (a.rank_counts.size() != 1) {
+    return invalid("several numbers of ranks are for --tune; take one with -n");
+  }
+  if (sweep.subject.root >= a.rank_counts[0]) {
+    return invalid(fmt::format("root {} of {} ranks", sweep.subject.root, a.rank_counts[0]));
+  }
+  return {};
 }
 
 void print_head(const Communicator& comm, const Sweep& sweep, const std::string& name) {
@@ -152,11 +173,12 @@ int finish(const Result<uint64_t>& wrong) {
 }
 
 int run_threads(const Arguments& a, const Sweep& sweep) {
-  auto ranks = Communicator::threads(a.num_ranks);
+  const uint32_t num_ranks = a.rank_counts[0];
+  auto ranks = Communicator::threads(num_ranks);
   if (!ranks) return fail(ranks.error());
-  std::vector<int> codes(a.num_ranks, kYes);
+  std::vector<int> codes(num_ranks, kYes);
   std::vector<std::thread> threads;
-  for (uint32_t r = 0; r < a.num_ranks; ++r) {
+  for (uint32_t r = 0; r < num_ranks; ++r) {
     threads.emplace_back(
         [&, r] { codes[r] = finish(run_sweep((*ranks)[r], sweep, a.collective)); });
   }
@@ -171,24 +193,68 @@ std::vector<std::string> own_command() {
   return words;
 }
 
-// Starts this very command once a rank.
-int run_processes(const Arguments& a) {
-  launch::JobOptions options;
-  options.num_ranks = a.num_ranks;
-  options.path = "/proc/self/exe";
-  options.command = own_command();
-  options.out_prefix = launch::Prefix::kNone;
-  const Result<int> code = launch::run_job(options);
-  return code ? *code : fail(code.error());
+// Starts this very command once a rank; for several numbers of ranks in turn.
+int run_processes(const std::vector<uint32_t>& rank_counts) {
+  for (const uint32_t num_ranks : rank_counts) {
+    launch::JobOptions options;
+    options.num_ranks = num_ranks;
+    options.path = "/proc/self/exe";
+    options.command = own_command();
+    options.out_prefix = launch::Prefix::kNone;
+    const Result<int> code = launch::run_job(options);
+    if (!code) return fail(code.error());
+    if (*code != kYes) return *code;
+  }
+  return kYes;
+}
+
+Result<perf::TuneOptions> tune_options(const Arguments& a, const Sweep& sweep) {
+  perf::TuneOptions options;
+  options.subject = sweep.subject;
+  options.subject.root = 0;
+  options.min_bytes = sweep.min_bytes;
+  options.max_bytes = sweep.max_bytes;
+  options.factor = sweep.factor;
+  if (options.min_bytes > options.max_bytes) {
+    return invalid(fmt::format("-b {} is more than -e {}", a.min_bytes, a.max_bytes));
+  }
+  if (a.collective.empty()) {
+    for (int i = 0; i < kNumCollectiveKinds; ++i) {
+      const auto kind = static_cast<CollectiveKind>(i);
+      // A message has one algorithm.
+      if (kind != CollectiveKind::kSendRecv) options.kinds.push_back(kind);
+    }
+    return options;
+  }
+  if (a.collective == to_string(CollectiveKind::kBarrier)) {
+    options.kinds = {CollectiveKind::kBarrier};
+    return options;
+  }
+  TUTTI_ASSIGN(const CollectiveKind kind, kind_from(a));
+  options.kinds = {kind};
+  return options;
+}
+
+int run_tune(const Arguments& a, const Sweep& sweep) {
+  const auto options = tune_options(a, sweep);
+  if (!options) return fail(options.error());
+  const auto job = base::read_job_environment();
+  if (!job) return fail(job.error());
+  return *job ? tune_rank(a.tune, *options) : run_processes(a.rank_counts);
 }
 
 int run(const Arguments& a) {
-  const Result<Sweep> sweep = sweep_from(a);
+  Result<Sweep> sweep = sweep_from(a);
   if (!sweep) return fail(sweep.error());
+  if (a.tunes) return run_tune(a, *sweep);
+  const auto kind = kind_from(a);
+  if (!kind) return fail(kind.error());
+  sweep->subject.kind = *kind;
+  if (Status status = check_sweep(a, *sweep); !status) return fail(status.error());
   if (a.threads) return run_threads(a, *sweep);
   const auto job = base::read_job_environment();
   if (!job) return fail(job.error());
-  if (!*job) return run_processes(a);
+  if (!*job) return run_processes(a.rank_counts);
   Result<Communicator> comm = Communicator::from_environment();
   if (!comm) return fail(comm.error());
   return finish(run_sweep(*comm, *sweep, a.collective));
@@ -200,10 +266,11 @@ void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("bench", "Measure collectives here, as nccl-tests does");
   verb->footer(kFooter);
-  verb->add_option("collective", a->collective, "all_reduce, broadcast, ...")->required();
-  verb->add_option("-n", a->num_ranks, "How many ranks")
+  verb->add_option("collective", a->collective, "all_reduce, broadcast, ...");
+  verb->add_option("-n", a->rank_counts, "How many ranks [2]")
       ->check(CLI::Range(uint32_t{1}, launch::kMaxRanks))
-      ->capture_default_str();
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("-b", a->min_bytes, "Smallest size: 8, 64K, 1M")->capture_default_str();
   verb->add_option("-e", a->max_bytes, "Largest size")->capture_default_str();
   verb->add_option("-f", a->factor, "From one size to the next")
@@ -218,8 +285,23 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(1u, 1u << 30))
       ->capture_default_str();
   verb->add_option("-c", a->subject.checks, "Calls whose result is checked")->capture_default_str();
-  verb->add_flag("--threads", a->threads, "Ranks are threads, not processes");
-  verb->callback([a, &action] { action = [a] { return run(*a); }; });
+  CLI::Option* const threads =
+      verb->add_flag("--threads", a->threads, "Ranks are threads, not processes");
+  CLI::Option* const tune =
+      verb->add_flag("--tune", a->tunes, "Find the fastest algorithms and write them to a table")
+          ->excludes(threads);
+  verb->add_option("--for", a->tune.seconds, "Of --tune: seconds for each number of ranks, at most")
+      ->needs(tune)
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  verb->add_option("--out", a->tune.out, "Of --tune: the table's file [that of this user]")
+      ->needs(tune);
+  verb->callback([a, &action] {
+    if (a->collective.empty() && !a->tunes) throw CLI::RequiredError("collective");
+    if (a->rank_counts.empty() && a->tunes) a->rank_counts = {2, 4, 8};
+    if (a->rank_counts.empty()) a->rank_counts = {2};
+    action = [a] { return run(*a); };
+  });
 }
 
 }  // namespace tutti::tools

@@ -1,5 +1,7 @@
 #include "comm/choose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -19,7 +21,7 @@ constexpr uint64_t kMostPieces = 64;
 
 Choice pull(uint64_t bytes_of_owner) {
   const uint64_t pieces = std::bit_ceil(std::max<uint64_t>(bytes_of_owner / kPieceBytes, 1));
-  return {"pull", static_cast<uint32_t>(std::min(pieces, kMostPieces))};
+  return {"pull", {.chunks = static_cast<uint32_t>(std::min(pieces, kMostPieces))}};
 }
 
 bool is_for_pull_all(const Collective& collective, uint64_t bytes) {
@@ -27,6 +29,17 @@ bool is_for_pull_all(const Collective& collective, uint64_t bytes) {
 }
 
 }  // namespace
+
+std::string to_string(const Choice& choice) {
+  std::string text(choice.algorithm);
+  const auto add = [&](const char* name, uint32_t value) {
+    if (value != 0) text += fmt::format(", {} {}", name, value);
+  };
+  add("chunks", choice.options.chunks);
+  add("radix", choice.options.radix);
+  add("group_size", choice.options.group_size);
+  return text;
+}
 
 Choice choose_algorithm(const Collective& collective, uint64_t bytes) {
   const uint32_t p = collective.num_ranks;

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "comm/group.h"
 #include "comm/job.h"
+#include "comm/tuning_file.h"
 #include "transport/loopback/loopback.h"
 
 namespace tutti {
@@ -25,10 +26,11 @@ Result<Communicator> Communicator::from_environment() {
 
 Result<std::vector<Communicator>> Communicator::threads(uint32_t num_ranks) {
   if (num_ranks == 0) return Error{ErrorCode::kInvalidArgument, "a job has at least one rank"};
+  TUTTI_ASSIGN(const comm::TuningTable tuning, comm::find_tuning());
   TUTTI_ASSIGN(const auto loopback, transport::Loopback::create(num_ranks));
   std::vector<Communicator> ranks;
   for (uint32_t r = 0; r < num_ranks; ++r) {
-    auto node = std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}));
+    auto node = std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}), tuning);
     ranks.emplace_back(std::make_shared<comm::Group>(std::move(node), 1, all_ranks(num_ranks)));
   }
   return ranks;

@@ -31,12 +31,13 @@ Rank place_of(std::span<const Rank> members, Rank rank) {
 
 }  // namespace
 
-Group::Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members)
+Group::Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members,
+             std::shared_ptr<const TuningTable> tuning)
     : node_(std::move(node)),
       id_(id),
       members_(node_->shelf.members(std::move(members))),
       self_(place_of(members_, node_->engine.endpoint().self())),
-      programs_(&node_->shelf.programs(num_ranks(), self_)),
+      programs_(&node_->shelf.programs(num_ranks(), self_, std::move(tuning))),
       sender_programs_(&node_->shelf.programs(2, Rank{0})),
       receiver_programs_(&node_->shelf.programs(2, Rank{1})) {}
 

@@ -22,8 +22,9 @@ namespace tutti::comm {
 class Group {
  public:
   // `members` are ranks of the node's endpoint; `id` is the same on all of them and unlike that of
-  // any other group of the job.
-  Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members);
+  // any other group of the job. Without `tuning` its calls follow the node's table.
+  Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members,
+        std::shared_ptr<const TuningTable> tuning = nullptr);
 
   [[nodiscard]] Rank self() const { return self_; }
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(members_.size()); }
@@ -36,6 +37,9 @@ class Group {
   Result<std::shared_ptr<Group>> subset(std::span<const uint32_t> ranks);
   Result<std::shared_ptr<Group>> split(int64_t color, int64_t key, const CallOptions& options);
   Result<std::shared_ptr<Group>> shrink(const CallOptions& options);
+  // The same members, whose calls follow another table: to compare algorithms. All members call it,
+  // in the same order, with tables that choose alike.
+  std::shared_ptr<Group> tuned(TuningTable tuning);
   void abort();
   // Ends messages to oneself if a member has aborted the group; the engine knows, and has no part
   // in them.

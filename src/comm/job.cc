@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "comm/diagnosis/status_socket.h"
+#include "comm/tuning_agreement.h"
+#include "comm/tuning_file.h"
 #include "transport/loopback/loopback.h"
 #include "transport/shm/shm.h"
 
@@ -52,9 +54,11 @@ std::optional<StatusServer> status_server(const std::string& job_dir,
 }
 
 Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
+  Result<TuningTable> tuning = find_tuning();
   if (job.num_ranks == 1) {
+    if (!tuning) return std::move(tuning.error());
     TUTTI_ASSIGN(auto loopback, transport::Loopback::create(1));
-    return std::make_shared<Node>(loopback, loopback->endpoint(Rank{0}));
+    return std::make_shared<Node>(loopback, loopback->endpoint(Rank{0}), *std::move(tuning));
   }
   TUTTI_TRY(make_private_directory(job.job_dir));
   transport::ShmJob shm_job;
@@ -62,8 +66,11 @@ Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
   shm_job.num_ranks = job.num_ranks;
   shm_job.directory = job.job_dir;
   shm_job.id = job.job_id;
+  // Also about a table that cannot be used: then all ranks end, and none waits for another.
+  shm_job.remark = remark_on(tuning);
   TUTTI_ASSIGN(auto shm, transport::Shm::connect(shm_job));
-  auto node = std::make_shared<Node>(shm, shm->endpoint());
+  TUTTI_TRY(check_agreement(shm->remarks()));
+  auto node = std::make_shared<Node>(shm, shm->endpoint(), *std::move(tuning));
   std::vector<Watch::Process> processes;
   for (uint32_t r = 0; r < job.num_ranks; ++r) {
     if (r != job.rank.value) processes.push_back({Rank{r}, shm->ranks()[r].process});

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "comm/diagnosis/record_files.h"
+#include "comm/tuning.h"
 #include "tutti/version.h"
 
 namespace tutti::comm {
@@ -14,14 +15,31 @@ namespace {
 
 constexpr uint64_t kBetweenFlightFilesNs = 1'000'000'000;
 
+void announce(const TuningTable& tuning) {
+  if (!base::logs(base::LogLevel::kWarn)) return;
+  base::log(base::LogLevel::kInfo, 0,
+            tuning.source.empty()
+                ? "algorithms: by the built-in rules"
+                : fmt::format("algorithms: by the {} rules of {}, then by the built-in ones",
+                              tuning.rules.size(), tuning.source));
+  const TuningMachine here = this_machine();
+  if (tuning.source.empty() || tuning.machine == here) return;
+  base::log(
+      base::LogLevel::kWarn, 0,
+      fmt::format("{} was measured on {} with {} cores; this is {} with {} cores", tuning.source,
+                  tuning.machine.cpu, tuning.machine.cores, here.cpu, here.cores));
+}
+
 // All ranks are set alike: rank 0 speaks for them.
-void announce(const base::Settings& settings, const transport::Endpoint& endpoint) {
+void announce(const base::Settings& settings, const transport::Endpoint& endpoint,
+              const TuningTable& tuning) {
   const uint32_t rank = endpoint.self().value;
   if (rank == 0) {
     for (const std::string& complaint : settings.complaints) {
       base::write_to_stderr(fmt::format("tutti: {}\n", complaint));
     }
     base::log(base::LogLevel::kVersion, rank, fmt::format("version {}", version()));
+    announce(tuning);
   }
   base::log(base::LogLevel::kInfo, rank,
             fmt::format("joined a job of {} ranks", endpoint.num_ranks()));
@@ -34,14 +52,15 @@ void warn_if_failed(const Status& status, uint32_t rank) {
 
 }  // namespace
 
-Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, Write write)
+Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, TuningTable tuning,
+           Write write)
     : memory(std::move(kept)),
-      shelf(endpoint.self(), endpoint.num_ranks()),
+      shelf(endpoint.self(), endpoint.num_ranks(), std::move(tuning)),
       settings(base::read_settings()),
       policy(engine::WaitPolicy::for_ranks(endpoint.num_ranks())),
       engine(std::move(endpoint)) {
   base::set_log_level(settings.debug);
-  announce(settings, engine.endpoint());
+  announce(settings, engine.endpoint(), shelf.tuning());
   if (!settings.trace.empty()) engine.start_trace();
   if (engine.endpoint().num_ranks() == 1) return;
   reporter = std::make_unique<Reporter>(engine, settings.report_after_ns, std::move(write));

@@ -24,9 +24,9 @@ namespace tutti::comm {
 struct Node {
   using Write = std::function<void(std::string_view)>;
 
-  // `memory` keeps alive what the endpoint refers to. `write` takes reports of operations that make
-  // no progress, from any thread.
-  Node(std::shared_ptr<void> kept, transport::Endpoint endpoint,
+  // `memory` keeps alive what the endpoint refers to. All ranks' `tuning` chooses alike. `write`
+  // takes reports of operations that make no progress, from any thread.
+  Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, TuningTable tuning = {},
        Write write = base::write_to_stderr);
   // Writes the trace, if one was asked for.
   ~Node();

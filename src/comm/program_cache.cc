@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "comm/choose.h"
 #include "ir/layout.h"
 #include "ir/sizes.h"
 #include "plan/algorithm.h"
@@ -26,15 +25,15 @@ namespace {
 // one process, share them.
 Result<verify::VerifiedSchedule> proved_schedule(const Collective& collective,
                                                  const Choice& choice) {
-  using Key = std::tuple<CollectiveKind, uint32_t, uint32_t, uint32_t, std::string, uint32_t>;
+  using Key = std::tuple<CollectiveKind, uint32_t, uint32_t, uint32_t, std::string, plan::Options>;
   static std::mutex mutex;
   // Never destroyed: the end of the job is a collective too, and comes after all else.
   static auto& proofs = *new std::map<Key, verify::VerifiedSchedule>;
   const std::lock_guard lock(mutex);
   const Key key{collective.kind, collective.num_ranks,          collective.root,
-                collective.peer, std::string(choice.algorithm), choice.chunks};
+                collective.peer, std::string(choice.algorithm), choice.options};
   if (const auto found = proofs.find(key); found != proofs.end()) return found->second;
-  TUTTI_ASSIGN(auto schedule, plan::make(collective, choice.algorithm, {.chunks = choice.chunks}));
+  TUTTI_ASSIGN(auto schedule, plan::make(collective, choice.algorithm, choice.options));
   verify::Verdict verdict = verify::check(std::move(schedule));
   TUTTI_CHECK(verdict.proved(), "our own algorithms are right: tests prove them for all sizes");
   return proofs.emplace(key, verdict.schedule()).first->second;
@@ -94,12 +93,12 @@ Result<std::shared_ptr<const engine::BoundProgram>> ProgramCache::make(
   const uint64_t elems = key.counts.empty()
                              ? key.row_elems
                              : std::accumulate(key.counts.begin(), key.counts.end(), uint64_t{0});
-  const Choice choice = choose_algorithm(collective, elems * key.elem_bytes);
+  const Choice choice = choose_algorithm(tuning_, collective, elems * key.elem_bytes);
   // All members choose alike: the first speaks.
   if (self_.value == 0 && base::logs(base::LogLevel::kInfo)) {
     base::log(base::LogLevel::kInfo, self_.value,
               fmt::format("{} of {} bytes among {} ranks: algorithm {}", to_string(key.kind),
-                          elems * key.elem_bytes, num_ranks_, choice.algorithm));
+                          elems * key.elem_bytes, num_ranks_, to_string(choice)));
   }
   TUTTI_ASSIGN(const auto schedule, proved_schedule(collective, choice));
   TUTTI_ASSIGN(const auto layout,

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/tuning.h"
 #include "engine/bound_program.h"
 #include "tutti/collective.h"
 #include "tutti/result.h"
@@ -33,8 +34,10 @@ class ProgramCache {
   // Programs of a few steps take 1 to 4 KiB, the largest among 8 ranks 200 KiB.
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
-  ProgramCache(uint32_t num_ranks, Rank self, size_t most_bytes = kMostBytes)
-      : num_ranks_(num_ranks), self_(self), most_bytes_(most_bytes) {}
+  // The table must outlive the cache.
+  ProgramCache(uint32_t num_ranks, Rank self, const TuningTable& tuning,
+               size_t most_bytes = kMostBytes)
+      : num_ranks_(num_ranks), self_(self), tuning_(tuning), most_bytes_(most_bytes) {}
 
   // One thread at a time. The caller keeps the pointer until the engine has taken the program over:
   // from then on its operations keep the program here (engine::UseCount).
@@ -56,6 +59,7 @@ class ProgramCache {
 
   uint32_t num_ranks_;
   Rank self_;
+  const TuningTable& tuning_;
   size_t most_bytes_;
   size_t bytes_ = 0;
   std::list<Entry> by_use_;  // the one asked for last comes first

@@ -10,11 +10,13 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "comm/program_cache.h"
+#include "comm/tuning.h"
 #include "engine/bound_program.h"
 #include "tutti/result.h"
 
@@ -23,7 +25,8 @@ namespace tutti::comm {
 // The programs of one place among so many ranks, whichever ranks they are.
 class Programs {
  public:
-  Programs(uint32_t num_ranks, Rank self) : cache_(num_ranks, self) {}
+  Programs(uint32_t num_ranks, Rank self, const TuningTable& tuning)
+      : cache_(num_ranks, self, tuning) {}
 
   // As ProgramCache::find. Any thread.
   [[nodiscard]] Result<std::shared_ptr<const engine::BoundProgram>> find(const ProgramKey& key) {
@@ -38,7 +41,8 @@ class Programs {
 
 class Shelf {
  public:
-  Shelf(Rank self, uint32_t num_ranks) {
+  Shelf(Rank self, uint32_t num_ranks, TuningTable tuning)
+      : tuning_(std::make_shared<const TuningTable>(std::move(tuning))) {
     for (uint32_t peer = 0; peer < num_ranks; ++peer) pairs_.push_back({self, Rank{peer}, self});
   }
 
@@ -46,10 +50,15 @@ class Shelf {
     const std::lock_guard lock(mutex_);
     return *lists_.insert(std::move(list)).first;
   }
-  [[nodiscard]] Programs& programs(uint32_t num_ranks, Rank self) {
+  [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
+  // By the rank's own table, or by another, which is then kept too.
+  [[nodiscard]] Programs& programs(uint32_t num_ranks, Rank self,
+                                   std::shared_ptr<const TuningTable> tuning = nullptr) {
     const std::lock_guard lock(mutex_);
-    const std::pair key{num_ranks, self};
-    return programs_.try_emplace(key, num_ranks, self).first->second;
+    if (tuning == nullptr) tuning = tuning_;
+    const TuningTable& table = *tuning;
+    const std::tuple key{std::move(tuning), num_ranks, self};
+    return programs_.try_emplace(key, num_ranks, self, table).first->second;
   }
   // This rank and a peer, the sender first.
   [[nodiscard]] std::span<const Rank> to(Rank peer) const {
@@ -62,7 +71,8 @@ class Shelf {
  private:
   std::mutex mutex_;
   std::set<std::vector<Rank>> lists_;
-  std::map<std::pair<uint32_t, Rank>, Programs> programs_;
+  std::shared_ptr<const TuningTable> tuning_;
+  std::map<std::tuple<std::shared_ptr<const TuningTable>, uint32_t, Rank>, Programs> programs_;
   std::vector<std::array<Rank, 3>> pairs_;  // by peer: oneself, the peer, oneself
 };
 

@@ -1,4 +1,4 @@
-// Communicators made from others: by a list, or by colors.
+// Communicators made from others: by a list, by colors, or with another table of algorithms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,6 +71,13 @@ Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
   std::stable_sort(ranks.begin(), ranks.end(),
                    [&](uint32_t a, uint32_t b) { return all[a].key < all[b].key; });
   return part(mix(mix(id, kSubset), static_cast<uint64_t>(color)), ranks);
+}
+
+std::shared_ptr<Group> Group::tuned(TuningTable tuning) {
+  const uint64_t key = mix(id_, kTuned);
+  return std::make_shared<Group>(node_, mix(key, next_use(key)),
+                                 std::vector<Rank>(members_.begin(), members_.end()),
+                                 std::make_shared<const TuningTable>(std::move(tuning)));
 }
 
 void Group::abort() {

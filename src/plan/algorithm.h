@@ -2,6 +2,7 @@
 // and the documents list what is here and nothing else.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -17,6 +18,8 @@ struct Options {
   uint32_t chunks = 0;      // pieces of the message that flow one behind the other
   uint32_t radix = 0;       // bruck: digits of the rank number
   uint32_t group_size = 0;  // two_level: ranks in a node; consecutive ranks share one
+
+  friend auto operator<=>(const Options&, const Options&) = default;
 };
 
 struct Algorithm {

@@ -1,125 +1,12 @@
 #include "tools/perf/measure.h"
 
 #include <chrono>
-#include <cstdlib>
-#include <memory>
-#include <vector>
+#include <span>
 
 #include "base/try.h"
-#include "tools/perf/numbers.h"
+#include "tools/perf/buffers.h"
 
 namespace tutti::tools::perf {
-namespace {
-
-// The buffers of one rank. In place, the smaller of the two is a part of the larger.
-class Buffers {
- public:
-  Buffers(const Communicator& comm, const Subject& subject, uint64_t elems, Placing placing)
-      : comm_(comm), subject_(subject), row_(elems), part_(elems) {
-    if (splits_row(subject.kind)) part_ = elems / comm.num_ranks();
-    const bool is_root = comm.rank() == subject.root;
-    const auto whole_if = [&](bool whole) { return whole ? row_ : part_; };
-    switch (subject.kind) {
-      case CollectiveKind::kAllGather: out_whole_ = true; break;
-      case CollectiveKind::kGather: out_whole_ = is_root, has_output_ = is_root; break;
-      case CollectiveKind::kReduceScatter: in_whole_ = true; break;
-      case CollectiveKind::kScatter: in_whole_ = is_root, has_input_ = is_root; break;
-      case CollectiveKind::kAllToAll: in_whole_ = out_whole_ = true; break;
-      case CollectiveKind::kReduce: has_output_ = is_root; break;
-      case CollectiveKind::kAllReduce:
-      case CollectiveKind::kBroadcast:
-      case CollectiveKind::kBarrier:
-      case CollectiveKind::kSendRecv: break;
-    }
-    in_elems_ = has_input_ ? whole_if(in_whole_) : 0;
-    out_elems_ = has_output_ ? whole_if(out_whole_) : 0;
-    first_.resize((in_elems_ + 1) * size_of(subject.type));
-    second_.resize((out_elems_ + 1) * size_of(subject.type));
-    input_ = first_.data();
-    output_ = second_.data();
-    const bool both = in_elems_ != 0 && out_elems_ != 0;
-    if (placing == Placing::kInPlace && both) share();
-    if (subject.kind == CollectiveKind::kBroadcast) input_ = output_;
-  }
-
-  [[nodiscard]] Call call() const {
-    Call call{.kind = subject_.kind, .type = subject_.type};
-    call.input = input_;
-    call.input_elems = in_elems_;
-    call.output = output_;
-    call.output_elems = out_elems_;
-    call.options.op = subject_.op;
-    call.options.root = subject_.root;
-    return call;
-  }
-
-  void fill() {
-    for (uint64_t i = 0; i < out_elems_; ++i) store(subject_.type, output_, i, 0);
-    const uint64_t first = in_whole_ || !splits_row(subject_.kind) ? 0 : part_ * comm_.rank();
-    for (uint64_t i = 0; i < in_elems_; ++i) {
-      store(subject_.type, input_, i, value(comm_.rank(), first + i));
-    }
-  }
-
-  [[nodiscard]] uint64_t wrong() const {
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < out_elems_; ++i) {
-      count += load(subject_.type, output_, i) != expected(i) ? 1 : 0;
-    }
-    return count;
-  }
-
- private:
-  void share() {
-    const uint64_t own = part_ * comm_.rank() * size_of(subject_.type);
-    const uint64_t shift = in_elems_ == out_elems_ ? 0 : own;
-    if (in_elems_ <= out_elems_) {
-      input_ = output_ + shift;
-    } else {
-      output_ = input_ + shift;
-    }
-  }
-
-  [[nodiscard]] double value(uint32_t rank, uint64_t place) const {
-    return contribution(subject_.type, subject_.op, rank, place);
-  }
-
-  [[nodiscard]] double expected(uint64_t i) const {
-    const uint32_t n = comm_.num_ranks();
-    switch (subject_.kind) {
-      case CollectiveKind::kAllReduce:
-      case CollectiveKind::kReduce: return reduced(subject_.type, subject_.op, n, i);
-      case CollectiveKind::kReduceScatter:
-        return reduced(subject_.type, subject_.op, n, part_ * comm_.rank() + i);
-      case CollectiveKind::kBroadcast: return value(subject_.root, i);
-      case CollectiveKind::kScatter: return value(subject_.root, part_ * comm_.rank() + i);
-      case CollectiveKind::kAllGather:
-      case CollectiveKind::kGather: return value(static_cast<uint32_t>(i / part_), i);
-      case CollectiveKind::kAllToAll:
-        return value(static_cast<uint32_t>(i / part_), part_ * comm_.rank() + i % part_);
-      case CollectiveKind::kBarrier:
-      case CollectiveKind::kSendRecv: break;
-    }
-    return 0;
-  }
-
-  const Communicator& comm_;
-  const Subject& subject_;
-  uint64_t row_;
-  uint64_t part_;
-  bool in_whole_ = false;
-  bool out_whole_ = false;
-  bool has_input_ = true;
-  bool has_output_ = true;
-  uint64_t in_elems_ = 0;
-  uint64_t out_elems_ = 0;
-  std::vector<std::byte> first_;
-  std::vector<std::byte> second_;
-  std::byte* input_ = nullptr;
-  std::byte* output_ = nullptr;
-};
-
-}  // namespace
 
 bool splits_row(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter ||

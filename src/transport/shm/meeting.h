@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/shm/remark.h"
 #include "transport/shm/shared_memory.h"
 #include "tutti/result.h"
 
@@ -19,10 +20,11 @@ struct Introduction {
   uint32_t num_ranks = 0;
   int32_t process = 0;
   uint32_t unused = 0;
+  Remark remark = {};
 
-  static constexpr uint64_t kMagic = 0x3130'6974'7475'74u;  // "tutti01"
+  static constexpr uint64_t kMagic = 0x3230'6974'7475'74u;  // "tutti02"
 };
-static_assert(sizeof(Introduction) == 32);
+static_assert(sizeof(Introduction) == 32 + sizeof(Remark));
 
 struct Introduced {
   Introduction introduction;

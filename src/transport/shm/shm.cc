@@ -35,7 +35,8 @@ class Meeting {
     const Introduction self{.job = hash_of(job_.id),
                             .rank = job_.rank.value,
                             .num_ranks = job_.num_ranks,
-                            .process = getpid()};
+                            .process = getpid(),
+                            .remark = job_.remark};
     all_[job_.rank.value] = Introduced{self, Descriptor(dup(segment)), Descriptor(dup(bell))};
     if (job_.rank.value == 0) {
       TUTTI_TRY(host());
@@ -121,6 +122,7 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   TUTTI_ASSIGN(auto all, Meeting(job).hold(segment.fd(), bell.fd()));
   std::shared_ptr<Shm> shm(new Shm(job.rank));
+  for (const auto& one : all) shm->remarks_.push_back(one->introduction.remark);
   const auto add_peers = [&](uint32_t first, uint32_t end) -> Status {
     for (uint32_t r = first; r < end; ++r) {
       TUTTI_ASSIGN(auto theirs,

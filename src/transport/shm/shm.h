@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "transport/endpoint.h"
+#include "transport/shm/remark.h"
 #include "transport/shm/shared_memory.h"
 #include "tutti/result.h"
 
@@ -24,6 +25,7 @@ struct ShmJob {
   std::string id;                          // differs from run to run
   size_t segment_bytes = size_t{1} << 32;  // of address space; pages come when used
   uint64_t timeout_ns = 30'000'000'000;
+  Remark remark = {};  // about this rank, for all of them
 };
 
 class Shm {
@@ -34,6 +36,8 @@ class Shm {
   // Once.
   [[nodiscard]] Endpoint endpoint() const { return {rank_, ranks_}; }
   [[nodiscard]] const std::vector<RankMemory>& ranks() const { return ranks_; }
+  // Of all ranks, in their order.
+  [[nodiscard]] const std::vector<Remark>& remarks() const { return remarks_; }
 
  private:
   explicit Shm(Rank rank) : rank_(rank) {}
@@ -43,6 +47,7 @@ class Shm {
   Rank rank_;
   std::vector<SharedMemory> memories_;
   std::vector<RankMemory> ranks_;
+  std::vector<Remark> remarks_;
 };
 
 }  // namespace tutti::transport

@@ -11,6 +11,8 @@
 namespace tutti::comm {
 namespace {
 
+const TuningTable kNoTable;
+
 ProgramKey all_reduce_of(uint64_t elems) {
   return {.kind = CollectiveKind::kAllReduce,
           .elem_bytes = 4,
@@ -20,7 +22,7 @@ ProgramKey all_reduce_of(uint64_t elems) {
 }
 
 TEST(ProgramCache, MakesAProgramOnce) {
-  ProgramCache cache(3, Rank{1});
+  ProgramCache cache(3, Rank{1}, kNoTable);
   const auto first = cache.find(all_reduce_of(10)).value();
   (void)cache.find(all_reduce_of(11)).value();
   EXPECT_EQ(cache.find(all_reduce_of(10)).value(), first);
@@ -29,7 +31,7 @@ TEST(ProgramCache, MakesAProgramOnce) {
 
 TEST(ProgramCache, StaysWithinItsBoundHoweverManySizesAreAskedFor) {
   constexpr size_t kBound = size_t{256} << 10;
-  ProgramCache cache(3, Rank{1}, kBound);
+  ProgramCache cache(3, Rank{1}, kNoTable, kBound);
   size_t most = 0;
   for (uint64_t elems = 1; elems <= (test::kSanitized ? 2000 : 20'000); ++elems) {
     ASSERT_EQ(cache.find(all_reduce_of(elems)).value()->output_bytes, 4 * elems);
@@ -41,9 +43,9 @@ TEST(ProgramCache, StaysWithinItsBoundHoweverManySizesAreAskedFor) {
 }
 
 TEST(ProgramCache, ForgetsWhatWasNotAskedForTheLongest) {
-  ProgramCache measure(3, Rank{1});
+  ProgramCache measure(3, Rank{1}, kNoTable);
   (void)measure.find(all_reduce_of(1)).value();
-  ProgramCache cache(3, Rank{1}, 20 * measure.bytes());
+  ProgramCache cache(3, Rank{1}, kNoTable, 20 * measure.bytes());
   const std::weak_ptr<const engine::BoundProgram> often = cache.find(all_reduce_of(1)).value();
   const std::weak_ptr<const engine::BoundProgram> once = cache.find(all_reduce_of(2)).value();
   for (uint64_t elems = 3; elems < 100; ++elems) {
@@ -55,7 +57,7 @@ TEST(ProgramCache, ForgetsWhatWasNotAskedForTheLongest) {
 }
 
 TEST(ProgramCache, KeepsWhatIsHeldAndWhatAnOperationRuns) {
-  ProgramCache cache(3, Rank{1}, 1);  // no room at all
+  ProgramCache cache(3, Rank{1}, kNoTable, 1);  // no room at all
   const auto held = cache.find(all_reduce_of(1)).value();
   const std::weak_ptr<const engine::BoundProgram> run = cache.find(all_reduce_of(2)).value();
   run.lock()->uses.begin();

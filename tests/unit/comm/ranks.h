@@ -27,7 +27,7 @@ class Ranks {
     for (uint32_t r = 0; r < num_ranks; ++r) members.emplace_back(r);
     for (uint32_t r = 0; r < num_ranks; ++r) {
       auto node =
-          std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}),
+          std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}), comm::TuningTable(),
                                        [write, r](std::string_view report) { write(r, report); });
       groups_.push_back(std::make_shared<comm::Group>(std::move(node), 1, members));
     }
@@ -35,6 +35,7 @@ class Ranks {
 
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(groups_.size()); }
   [[nodiscard]] comm::Node& node(uint32_t rank) { return groups_[rank]->node(); }
+  [[nodiscard]] const std::shared_ptr<comm::Group>& group(uint32_t rank) { return groups_[rank]; }
   [[nodiscard]] Communicator comm(uint32_t rank) { return Communicator(groups_[rank]); }
 
   // Without running any engine.
