@@ -43,6 +43,7 @@ constexpr const char* kFooter = R"(Examples:
   tutti bench all_reduce -n 4
   tutti bench broadcast -n 2 -b 8 -e 64M -f 2 -d bfloat16
   tutti bench all_to_all -n 8 --threads
+  tutti bench all_gather -n 4 -b 1M -e 256M --shared-memory
 
 The output is that of nccl-tests: sizes are those of the whole message (of all ranks together where a
 call gathers or scatters), time is the mean of calls one after the other on the slowest rank, GB is
@@ -219,6 +220,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_option("-c", a->subject.checks, "Calls whose result is checked")->capture_default_str();
   verb->add_flag("--threads", a->threads, "Ranks are threads, not processes");
+  verb->add_flag("--shared-memory", a->subject.shared_memory,
+                 "Buffers from tutti::allocate, which other ranks read where they lie");
   verb->callback([a, &action] { action = [a] { return run(*a); }; });
 }
 

@@ -39,7 +39,8 @@ Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, Write write
       shelf(endpoint.self(), endpoint.num_ranks()),
       settings(base::read_settings()),
       policy(engine::WaitPolicy::for_ranks(endpoint.num_ranks())),
-      engine(std::move(endpoint)) {
+      engine(std::move(endpoint)),
+      caller_memory(engine) {
   base::set_log_level(settings.debug);
   announce(settings, engine.endpoint());
   if (!settings.trace.empty()) engine.start_trace();

@@ -7,14 +7,35 @@
 
 #include "base/try.h"
 #include "tools/perf/numbers.h"
+#include "tutti/memory.h"
 
 namespace tutti::tools::perf {
 namespace {
 
+// Of the kind that the subject asks for.
+class Bytes {
+ public:
+  Status make(const Communicator& comm, const Subject& subject, size_t bytes) {
+    if (subject.shared_memory) {
+      TUTTI_ASSIGN(shared_, allocate_bytes(comm, bytes));
+    } else {
+      ordinary_.resize(bytes);
+    }
+    return {};
+  }
+  [[nodiscard]] std::byte* data() {
+    return shared_.data() != nullptr ? shared_.data() : ordinary_.data();
+  }
+
+ private:
+  std::vector<std::byte> ordinary_;
+  Memory shared_;
+};
+
 // The buffers of one rank. In place, the smaller of the two is a part of the larger.
 class Buffers {
  public:
-  Buffers(const Communicator& comm, const Subject& subject, uint64_t elems, Placing placing)
+  Buffers(const Communicator& comm, const Subject& subject, uint64_t elems)
       : comm_(comm), subject_(subject), row_(elems), part_(elems) {
     if (splits_row(subject.kind)) part_ = elems / comm.num_ranks();
     const bool is_root = comm.rank() == subject.root;
@@ -33,13 +54,17 @@ class Buffers {
     }
     in_elems_ = has_input_ ? whole_if(in_whole_) : 0;
     out_elems_ = has_output_ ? whole_if(out_whole_) : 0;
-    first_.resize((in_elems_ + 1) * size_of(subject.type));
-    second_.resize((out_elems_ + 1) * size_of(subject.type));
+  }
+
+  Status make(Placing placing) {
+    TUTTI_TRY(first_.make(comm_, subject_, (in_elems_ + 1) * size_of(subject_.type)));
+    TUTTI_TRY(second_.make(comm_, subject_, (out_elems_ + 1) * size_of(subject_.type)));
     input_ = first_.data();
     output_ = second_.data();
     const bool both = in_elems_ != 0 && out_elems_ != 0;
     if (placing == Placing::kInPlace && both) share();
-    if (subject.kind == CollectiveKind::kBroadcast) input_ = output_;
+    if (subject_.kind == CollectiveKind::kBroadcast) input_ = output_;
+    return {};
   }
 
   [[nodiscard]] Call call() const {
@@ -113,8 +138,8 @@ class Buffers {
   bool has_output_ = true;
   uint64_t in_elems_ = 0;
   uint64_t out_elems_ = 0;
-  std::vector<std::byte> first_;
-  std::vector<std::byte> second_;
+  Bytes first_;
+  Bytes second_;
   std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
 };
@@ -141,7 +166,8 @@ double bus_factor(CollectiveKind kind, uint32_t num_ranks) {
 Result<Measured> measure(Communicator& comm, const Subject& subject, uint64_t elems,
                          Placing placing) {
   using Clock = std::chrono::steady_clock;
-  Buffers buffers(comm, subject, elems, placing);
+  Buffers buffers(comm, subject, elems);
+  TUTTI_TRY(buffers.make(placing));
   const Call call = buffers.call();
   buffers.fill();
   for (uint32_t i = 0; i < subject.warmups; ++i) TUTTI_TRY(comm.submit(call).wait());

@@ -119,17 +119,19 @@ void Engine::prepare_packets(Operation& op) {
   op.base[index(Buffer::kOutput)] = op.shadow.data();
 }
 
-// What peers read of the caller's own memory is mirrored where they cannot reach it, and where it
-// is so little that a caller need not wait for them. A mirror that there is no room for is none:
-// peers then pull from the process (Endpoint::pull).
+// What peers read of the caller's own memory is mirrored where they cannot reach it (another
+// process, and not allocated by tutti::allocate), and where it is so little that a caller need not
+// wait for them. A mirror that there is no room for is none: peers then pull from the process
+// (Endpoint::pull).
 void Engine::prepare_mirrors(Operation& op) {
   const BoundProgram& program = *op.request.program;
   op.mirrors = {};
   op.exported.assign(program.exports.size(), 0);
   const auto mirror = [&](Buffer buffer, bool is_read, uint64_t bytes) {
     if (!is_read || bytes == 0) return;
-    const bool is_wanted =
-        !endpoint_.is_one_process() || (buffer == Buffer::kInput && bytes <= kStageBytes);
+    const bool is_small =
+        bytes <= kStageBytes && (buffer == Buffer::kInput || !endpoint_.is_one_process());
+    const bool is_wanted = is_small || !endpoint_.is_shared(op.base[index(buffer)], bytes);
     const bool fits = bytes <= mirror_bytes_ && endpoint_.arena().used() <= mirror_bytes_ - bytes;
     if (is_wanted && fits) op.mirrors[index(buffer)] = endpoint_.arena().allocate(bytes);
   };
@@ -233,12 +235,14 @@ void Engine::greet(Operation& op) {
     transport::RingWriter& ring = endpoint_.to(peer);
     transport::Record* const record = ring.reserve();
     if (record == nullptr) return;
-    const auto shown = [&](Buffer buffer) {
+    const auto shown = [&](Buffer buffer, uint64_t bytes) {
       const std::byte* const mirror = op.mirrors[index(buffer)];
-      return endpoint_.name(mirror != nullptr ? mirror : op.base[index(buffer)]);
+      return endpoint_.name(mirror != nullptr ? mirror : op.base[index(buffer)], bytes);
     };
+    const BoundProgram& program = *op.request.program;
     const Hello hello{endpoint_.name(op.words),
-                      {shown(Buffer::kInput), shown(Buffer::kOutput), endpoint_.name(op.scratch)}};
+                      {shown(Buffer::kInput, program.input_bytes),
+                       shown(Buffer::kOutput, program.output_bytes), endpoint_.name(op.scratch)}};
     record->header = {op.request.id, op.request.signature, 0, 0, sizeof hello};
     std::memcpy(record->payload.data(), &hello, sizeof hello);
     ring.publish(transport::RecordKind::kHello);
