@@ -1,31 +1,18 @@
 #include "comm/caller_memory.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/try.h"
-#include "transport/heap_memory.h"
 
 namespace tutti::comm {
 namespace {
 
 using engine::OperationState;
-
-size_t grain_of(uint64_t bytes) {
-  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes >= transport::kHugePageBytes ? transport::kHugePageBytes : page;
-}
-
-// Whole pages, so that they can be given back.
-size_t block_bytes(uint64_t bytes) {
-  const size_t grain = grain_of(bytes);
-  return (bytes + grain - 1) / grain * grain;
-}
 
 // "always [madvise] never": the one in brackets.
 std::string chosen_in(const std::string& path) {
@@ -40,28 +27,21 @@ std::string chosen_in(const std::string& path) {
 }  // namespace
 
 CallerMemory::CallerMemory(engine::Engine& engine)
-    : engine_(engine), heap_(engine.endpoint().heap()), ranges_(heap_.bytes()) {}
+    : engine_(engine), heap_(engine.endpoint().heap()) {}
 
 Result<std::byte*> CallerMemory::allocate(uint64_t bytes) {
   sweep();
-  TUTTI_ASSIGN(std::byte* const base, heap_.map());
-  const std::lock_guard lock(mutex_);
-  if (!is_used_) log_first_use();
-  is_used_ = true;
-  const bool can_be = bytes <= heap_.bytes();
-  const auto offset = can_be ? ranges_.take(block_bytes(bytes), grain_of(bytes)) : std::nullopt;
-  if (!offset) {
-    return Error{ErrorCode::kOutOfMemory,
-                 fmt::format("rank {} has no {} bytes left for a shared buffer, of {} in all",
-                             engine_.endpoint().self().value, bytes, heap_.bytes())};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_used_, true)) log_first_use();
   }
-  return base + *offset;
+  return heap_.allocate(bytes);
 }
 
 void CallerMemory::free(std::byte* memory, uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    freed_.push_back({memory, block_bytes(bytes)});
+    freed_.push_back({memory, bytes});
   }
   sweep();
 }
@@ -75,13 +55,8 @@ void CallerMemory::sweep() {
   }
   if (blocks.empty()) return;
   const auto used = unused_first(blocks);
-  for (auto block = blocks.begin(); block != used; ++block) {
-    heap_.give_back(block->memory, block->bytes);
-  }
+  for (auto block = blocks.begin(); block != used; ++block) heap_.free(block->memory, block->bytes);
   const std::lock_guard lock(mutex_);
-  for (auto block = blocks.begin(); block != used; ++block) {
-    ranges_.give(heap_.offset_of(block->memory), block->bytes);
-  }
   freed_.insert(freed_.end(), used, blocks.end());
 }
 

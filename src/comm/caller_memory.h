@@ -1,5 +1,5 @@
-// Memory that callers of a rank got from the library (tutti/memory.h): which parts of the rank's
-// heap they have. Any thread.
+// Memory that callers of a rank get from the library (tutti/memory.h): blocks of the rank's heap,
+// which go back there when no operation uses them any more. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/cpu/engine.h"
-#include "transport/ranges.h"
+#include "transport/heap_memory.h"
 #include "tutti/result.h"
 
 namespace tutti::comm {
@@ -18,7 +18,7 @@ class CallerMemory {
   // `engine` outlives it.
   explicit CallerMemory(engine::Engine& engine);
 
-  // Zero bytes of value, not of number. kOutOfMemory.
+  // Zeros. kOutOfMemory.
   [[nodiscard]] Result<std::byte*> allocate(uint64_t bytes);
   // With the size that was asked for. At once, or, if an operation under way uses it, when that is
   // over and the next block is allocated or freed.
@@ -27,7 +27,7 @@ class CallerMemory {
  private:
   struct Block {
     std::byte* memory;
-    size_t bytes;
+    uint64_t bytes;
   };
 
   void log_first_use() const;
@@ -39,7 +39,6 @@ class CallerMemory {
   engine::Engine& engine_;
   transport::HeapMemory& heap_;
   std::mutex mutex_;  // guards what follows; never held across a look into the engine
-  transport::Ranges ranges_;
   bool is_used_ = false;
   std::vector<Block> freed_;  // by the caller, and not given back
 };

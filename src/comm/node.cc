@@ -25,6 +25,10 @@ void announce(const base::Settings& settings, const transport::Endpoint& endpoin
   }
   base::log(base::LogLevel::kInfo, rank,
             fmt::format("joined a job of {} ranks", endpoint.num_ranks()));
+  if (!endpoint.can_pull()) {
+    base::log(base::LogLevel::kInfo, rank,
+              "the system refuses process_vm_readv: what is sent is always copied first");
+  }
 }
 
 void warn_if_failed(const Status& status, uint32_t rank) {

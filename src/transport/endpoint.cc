@@ -55,6 +55,7 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
   for (uint32_t peer = 0; peer < num_ranks(); ++peer) {
     const RankMemory& other = ranks_[peer];
     is_one_process_ &= other.process == 0;
+    can_pull_ &= other.can_be_pulled;
     writers_.emplace_back(at<RingMemory>(own, layout.ring(peer)),
                           at<const Receipt>(other, layout.receipt(self.value)));
     readers_.emplace_back(at<const RingMemory>(other, layout.ring(self.value)),

@@ -27,6 +27,10 @@ class Endpoint {
   // Whether all ranks are threads of this process, which can read each other's memory as it is.
   [[nodiscard]] bool is_one_process() const { return is_one_process_; }
 
+  // Whether memory that is not shared can be pulled: containers may forbid it. Taken to be so of
+  // this rank's memory too when this rank can pull that of all others.
+  [[nodiscard]] bool can_pull() const { return can_pull_; }
+
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
   [[nodiscard]] Arena& arena() { return arena_; }
@@ -80,6 +84,7 @@ class Endpoint {
   Arena words_;
   Arena arena_;
   bool is_one_process_ = true;
+  bool can_pull_ = true;
 };
 
 }  // namespace tutti::transport

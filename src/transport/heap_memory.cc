@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "base/try.h"
+
 namespace tutti::transport {
 namespace {
 
@@ -22,6 +24,17 @@ constexpr size_t kAllRanksBytes = size_t{32} << 40;
 Error failed(const char* what) {
   return {ErrorCode::kIo,
           fmt::format("memory for shared buffers: {}: {}", what, std::strerror(errno))};
+}
+
+size_t grain_of(uint64_t bytes) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes >= kHugePageBytes ? kHugePageBytes : page;
+}
+
+// Whole pages, so that they can be given back.
+size_t block_bytes(uint64_t bytes) {
+  const size_t grain = grain_of(bytes);
+  return (bytes + grain - 1) / grain * grain;
 }
 
 size_t in_huge_pages(size_t bytes) { return (bytes + kHugePageBytes - 1) & ~(kHugePageBytes - 1); }
@@ -111,6 +124,27 @@ Result<std::byte*> HeapMemory::map() {
 
 ssize_t HeapMemory::read(std::byte* to, uint64_t offset, size_t bytes) const {
   return pread(file_.get(), to, bytes, static_cast<off_t>(offset));
+}
+
+Result<std::byte*> HeapMemory::allocate(uint64_t bytes) {
+  TUTTI_ASSIGN(std::byte* const base, map());
+  const bool can_be = bytes <= bytes_;
+  const std::lock_guard lock(mutex_);
+  const auto offset = can_be ? ranges_.take(block_bytes(bytes), grain_of(bytes)) : std::nullopt;
+  if (!offset) {
+    return Error{ErrorCode::kOutOfMemory,
+                 fmt::format("there are no {} bytes left for a shared buffer: {} of {} are in use",
+                             bytes, used(), bytes_)};
+  }
+  used_.fetch_add(block_bytes(bytes), std::memory_order_relaxed);
+  return base + *offset;
+}
+
+void HeapMemory::free(std::byte* block, uint64_t bytes) {
+  give_back(block, block_bytes(bytes));
+  const std::lock_guard lock(mutex_);
+  ranges_.give(offset_of(block), block_bytes(bytes));
+  used_.fetch_sub(block_bytes(bytes), std::memory_order_relaxed);
 }
 
 void HeapMemory::give_back(std::byte* memory, size_t bytes) const {

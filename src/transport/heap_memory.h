@@ -1,7 +1,7 @@
-// Address space of one rank for buffers of its callers, which all ranks of the host read where they
-// lie: a file in memory between processes, ordinary memory between threads. Mapped when first used;
-// pages come when touched and go when given back. Only the owner writes: others get a descriptor
-// for reading. It cannot shrink under a reader.
+// Address space of one rank for large blocks, buffers of its callers first of all, which all ranks
+// of the host read where they lie: a file in memory between processes, ordinary memory between
+// threads. Mapped when first used; pages come when touched and go when freed. Only the owner writes
+// and allocates: others get a descriptor for reading. It cannot shrink under a reader.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +12,14 @@
 #include <memory>
 #include <mutex>
 
+#include "transport/ranges.h"
 #include "transport/shm/shared_memory.h"
 #include "tutti/result.h"
 
 namespace tutti::transport {
 
-// What the system makes its large pages of; the address space begins at a multiple of it.
+// What the system makes its large pages of; the address space begins at a multiple of it, and so do
+// blocks of at least this size.
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 // Of each rank: twice what the machine has, so that gaps do not matter, unless that is more than so
@@ -59,20 +61,28 @@ class HeapMemory {
   }
   // Reads without mapping, as pread does; of a file.
   [[nodiscard]] ssize_t read(std::byte* to, uint64_t offset, size_t bytes) const;
-  // The pages are free, and zero when touched again. Of whole pages.
-  void give_back(std::byte* memory, size_t bytes) const;
+
+  // Zeros, at the beginning of a page. Any thread. kOutOfMemory.
+  [[nodiscard]] Result<std::byte*> allocate(uint64_t bytes);
+  // With the size that was asked for. The system gets the pages back. Any thread.
+  void free(std::byte* block, uint64_t bytes);
+  // Handed out now, in whole pages. Any thread.
+  [[nodiscard]] size_t used() const { return used_.load(std::memory_order_relaxed); }
 
  private:
   HeapMemory(Descriptor file, size_t bytes, int protection)
-      : file_(std::move(file)), bytes_(bytes), protection_(protection) {}
+      : file_(std::move(file)), bytes_(bytes), protection_(protection), ranges_(bytes) {}
 
   [[nodiscard]] bool is_file() const { return file_.get() >= 0; }
+  void give_back(std::byte* memory, size_t bytes) const;
 
   Descriptor file_;  // none: ordinary memory
   size_t bytes_;
   int protection_;
-  std::mutex mutex_;  // of mapping
-  std::atomic<std::byte*> base_{nullptr};
+  std::mutex mutex_;                       // of mapping, and of what follows
+  std::atomic<std::byte*> base_{nullptr};  // written once
+  Ranges ranges_;
+  std::atomic<size_t> used_{0};
 };
 
 }  // namespace tutti::transport

@@ -42,6 +42,7 @@ struct RankMemory {
   Bell* bell = nullptr;
   int process = 0;  // its pid, to pull from memory that is not shared; 0: our own process
   HeapMemory* heap = nullptr;
+  bool can_be_pulled = true;  // whether the system lets us read memory of its process
 };
 
 // Memory of an operation, as its owner names it to others.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 namespace tutti::test {
 
+// `begin` is called by each rank's thread before it connects.
 [[nodiscard]] std::vector<std::shared_ptr<transport::Shm>> shm_ranks(
-    uint32_t num_ranks, size_t segment_bytes = transport::ShmJob{}.segment_bytes);
+    uint32_t num_ranks, size_t segment_bytes = transport::ShmJob{}.segment_bytes,
+    const std::function<void()>& begin = [] {});
 
 }  // namespace tutti::test

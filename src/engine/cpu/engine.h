@@ -116,7 +116,8 @@ class Engine {
   Result<Operation*> begin(const Request& request);
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
-  void prepare_mirrors(Operation& op);
+  Status prepare_mirrors(Operation& op);
+  Status prepare_mirror(Operation& op, ir::Buffer buffer, uint64_t bytes);
   void mirror_whole_input(Operation& op);
   void prepare_packets(Operation& op);
   void scale_input(Operation& op);

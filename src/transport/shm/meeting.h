@@ -19,10 +19,12 @@ struct Introduction {
   uint32_t num_ranks = 0;
   int32_t process = 0;
   uint32_t unused = 0;
+  // Where in its process kMagic is, for others to try whether they can read it.
+  uint64_t magic_at = 0;
 
   static constexpr uint64_t kMagic = 0x3230'6974'7475'74u;  // "tutti02"
 };
-static_assert(sizeof(Introduction) == 32);
+static_assert(sizeof(Introduction) == 40);
 
 struct Introduced {
   Introduction introduction;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <functional>
@@ -22,6 +23,16 @@ uint64_t hash_of(const std::string& id) {
   return hash;
 }
 
+constexpr uint64_t kReadable = Introduction::kMagic;
+
+bool can_read(const Introduction& peer) {
+  uint64_t seen = 0;
+  iovec local{&seen, sizeof seen};
+  iovec remote{reinterpret_cast<void*>(peer.magic_at), sizeof seen};
+  return process_vm_readv(peer.process, &local, 1, &remote, 1, 0) == sizeof seen &&
+         seen == kReadable;
+}
+
 class Meeting {
  public:
   explicit Meeting(const ShmJob& job)
@@ -36,7 +47,8 @@ class Meeting {
     const Introduction self{.job = hash_of(job_.id),
                             .rank = job_.rank.value,
                             .num_ranks = job_.num_ranks,
-                            .process = getpid()};
+                            .process = getpid(),
+                            .magic_at = reinterpret_cast<uint64_t>(&kReadable)};
     TUTTI_ASSIGN(Descriptor reader, heap.reader());
     all_[job_.rank.value] =
         Introduced{self, Descriptor(dup(segment)), Descriptor(dup(bell)), std::move(reader)};
@@ -130,21 +142,21 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
       TUTTI_ASSIGN(auto their_bell,
                    SharedMemory::open(std::move(all[r]->bell), sizeof(Bell), Writers::kEverybody));
       TUTTI_ASSIGN(auto their_heap, HeapMemory::open(std::move(all[r]->heap)));
-      shm->add(std::move(theirs), std::move(their_bell), std::move(their_heap),
-               all[r]->introduction.process);
+      shm->add(std::move(theirs), std::move(their_bell), std::move(their_heap));
+      shm->ranks_.back().process = all[r]->introduction.process;
+      shm->ranks_.back().can_be_pulled = can_read(all[r]->introduction);
     }
     return {};
   };
   TUTTI_TRY(add_peers(0, job.rank.value));
-  shm->add(std::move(segment), std::move(bell), std::move(heap), 0);
+  shm->add(std::move(segment), std::move(bell), std::move(heap));
   TUTTI_TRY(add_peers(job.rank.value + 1, job.num_ranks));
   return shm;
 }
 
-void Shm::add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap,
-              int process) {
+void Shm::add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap) {
   ranks_.push_back(
-      {segment.data(), segment.bytes(), reinterpret_cast<Bell*>(bell.data()), process, heap.get()});
+      {segment.data(), segment.bytes(), reinterpret_cast<Bell*>(bell.data()), 0, heap.get()});
   heaps_.push_back(std::move(heap));
   memories_.push_back(std::move(segment));
   memories_.push_back(std::move(bell));

@@ -39,7 +39,7 @@ class Shm {
  private:
   explicit Shm(Rank rank) : rank_(rank) {}
   // In order of ranks.
-  void add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap, int process);
+  void add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap);
 
   Rank rank_;
   std::vector<SharedMemory> memories_;

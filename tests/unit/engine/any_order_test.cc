@@ -72,7 +72,8 @@ class AnyOrder {
     size_t sum = 0;
     for (uint32_t r = 0; r < cluster_.num_ranks(); ++r) {
       sum += cluster_.engine(r).num_under_way() + cluster_.engine(r).endpoint().arena().used() +
-             cluster_.engine(r).endpoint().words().used();
+             cluster_.engine(r).endpoint().words().used() +
+             cluster_.engine(r).endpoint().heap().used();
     }
     return sum;
   }
@@ -141,7 +142,8 @@ TEST_P(AnyReach, EveryCollectiveCompletesInRandomOrders) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AnyOrder, AnyReach,
-                         testing::Values(Reach::kThreads, Reach::kProcesses, Reach::kPulled));
+                         testing::Values(Reach::kThreads, Reach::kProcesses, Reach::kPulled,
+                                         Reach::kRefused));
 
 // Tensor x data x pipeline: every rank is in three groups, and groups share ranks.
 TEST(AnyOrder, OverlappingGroupsComplete) {

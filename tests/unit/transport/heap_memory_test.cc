@@ -58,14 +58,21 @@ TEST(HeapMemory, GivesPagesBackAndHasZerosThere) {
   const Descriptor reader = own->reader().value();
   const auto ordinary = HeapMemory::ordinary(kBytes);
   for (HeapMemory* const heap : {own.get(), ordinary.get()}) {
-    std::byte* const base = heap->map().value();
-    std::fill_n(base, kBytes, std::byte{7});
-    heap->give_back(base, kBytes / 2);
-    EXPECT_EQ(std::count(base + kBytes / 2, base + kBytes, std::byte{7}), kBytes / 2);
+    constexpr size_t kHalf = kBytes / 2;
+    std::byte* const first = heap->allocate(kHalf).value();
+    std::byte* const second = heap->allocate(kHalf - 5).value();
+    std::fill_n(first, kHalf, std::byte{7});
+    std::fill_n(second, kHalf - 5, std::byte{7});
+    EXPECT_EQ(heap->used(), kBytes);
+    EXPECT_EQ(heap->allocate(1).error().code, ErrorCode::kOutOfMemory);
+    heap->free(first, kHalf);
+    EXPECT_EQ(heap->used(), kHalf);
+    EXPECT_EQ(std::count(second, second + kHalf - 5, std::byte{7}), kHalf - 5);
     if (heap == own.get()) {
-      EXPECT_LE(file_bytes(reader), kBytes / 2);
+      EXPECT_LE(file_bytes(reader), kHalf);
     }
-    EXPECT_EQ(std::count(base, base + kBytes / 2, std::byte{0}), kBytes / 2);
+    EXPECT_EQ(heap->allocate(kHalf).value(), first);
+    EXPECT_EQ(std::count(first, first + kHalf, std::byte{0}), kHalf);
   }
 }
 
