@@ -65,6 +65,8 @@ typedef enum tutti_op {
 typedef struct tutti_comm tutti_comm;
 /* An operation under way. Its buffers are the operation's until it is over. */
 typedef struct tutti_work tutti_work;
+/* Memory that all ranks of the host read where it lies. */
+typedef struct tutti_memory tutti_memory;
 
 /* Everywhere NULL stands for the defaults, which TUTTI_OPTIONS_INIT has too:
  *   tutti_options options = TUTTI_OPTIONS_INIT;
@@ -113,6 +115,15 @@ tutti_error tutti_comm_split(tutti_comm* comm, int64_t color, int64_t key,
 tutti_error tutti_comm_shrink(tutti_comm* comm, const tutti_options* options, tutti_comm** rest);
 /* Ends every operation of the communicator, on all members, now and later. Never blocks. */
 void tutti_comm_abort(tutti_comm* comm);
+
+/* Memory for buffers of calls: what is sent from it is not copied first. Zero at first, at the
+ * beginning of a page. Between threads of a process it is ordinary memory. It may outlive the
+ * communicator, and must outlive the works that use it. */
+tutti_error tutti_memory_allocate(tutti_comm* comm, size_t bytes, tutti_memory** memory);
+/* Of no bytes NULL. */
+void* tutti_memory_data(const tutti_memory* memory);
+/* Of NULL nothing. */
+void tutti_memory_free(tutti_memory* memory);
 
 /* Collectives. With `work` they return at once and *work stands for the operation (it is to be
  * freed even if it fails later; after an error of the call itself *work is NULL). With work NULL

@@ -48,6 +48,7 @@ constexpr const char* kFooter = R"(Examples:
   tutti bench all_reduce -n 4
   tutti bench broadcast -n 2 -b 8 -e 64M -f 2 -d bfloat16
   tutti bench all_to_all -n 8 --threads
+  tutti bench all_gather -n 4 -b 1M -e 256M --shared-memory
   tutti bench --tune
   tutti bench --tune all_reduce -n 4,6 --for 30 --out node7.json
 
@@ -287,6 +288,8 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_option("-c", a->subject.checks, "Calls whose result is checked")->capture_default_str();
   CLI::Option* const threads =
       verb->add_flag("--threads", a->threads, "Ranks are threads, not processes");
+  verb->add_flag("--shared-memory", a->subject.shared_memory,
+                 "Buffers from tutti::allocate, which other ranks read where they lie");
   CLI::Option* const tune =
       verb->add_flag("--tune", a->tunes, "Find the fastest algorithms and write them to a table")
           ->excludes(threads);

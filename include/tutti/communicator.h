@@ -28,6 +28,8 @@
 
 namespace tutti {
 
+class Memory;  // tutti/memory.h
+
 struct CallOptions {
   Op op = Op::kSum;   // of calls that reduce
   uint32_t root = 0;  // of calls that have one
@@ -219,6 +221,8 @@ class Communicator {
                    .counts = counts,
                    .options = options});
   }
+
+  friend Result<Memory> allocate_bytes(const Communicator& comm, uint64_t bytes);
 
   std::shared_ptr<comm::Group> group_;
 };

@@ -4,6 +4,7 @@
 #include "tutti/collective.h"    // IWYU pragma: export
 #include "tutti/communicator.h"  // IWYU pragma: export
 #include "tutti/data_type.h"     // IWYU pragma: export
+#include "tutti/memory.h"        // IWYU pragma: export
 #include "tutti/result.h"        // IWYU pragma: export
 #include "tutti/schedule.h"      // IWYU pragma: export
 #include "tutti/simulation.h"    // IWYU pragma: export

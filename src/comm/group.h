@@ -29,6 +29,8 @@ class Group {
   [[nodiscard]] Rank self() const { return self_; }
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(members_.size()); }
   [[nodiscard]] Node& node() const { return *node_; }
+  // For who may outlive the group.
+  [[nodiscard]] std::shared_ptr<Node> share_node() const { return node_; }
   [[nodiscard]] SelfMail& self_mail() { return self_mail_; }
 
   Work submit(const Call& call);

@@ -43,6 +43,10 @@ void announce(const base::Settings& settings, const transport::Endpoint& endpoin
   }
   base::log(base::LogLevel::kInfo, rank,
             fmt::format("joined a job of {} ranks", endpoint.num_ranks()));
+  if (!endpoint.can_pull()) {
+    base::log(base::LogLevel::kInfo, rank,
+              "the system refuses process_vm_readv: what is sent is always copied first");
+  }
 }
 
 void warn_if_failed(const Status& status, uint32_t rank) {
@@ -58,7 +62,8 @@ Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, TuningTable
       shelf(endpoint.self(), endpoint.num_ranks(), std::move(tuning)),
       settings(base::read_settings()),
       policy(engine::WaitPolicy::for_ranks(endpoint.num_ranks())),
-      engine(std::move(endpoint)) {
+      engine(std::move(endpoint)),
+      caller_memory(engine) {
   base::set_log_level(settings.debug);
   announce(settings, engine.endpoint(), shelf.tuning());
   if (!settings.trace.empty()) engine.start_trace();

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/settings.h"
+#include "comm/caller_memory.h"
 #include "comm/diagnosis/reporter.h"
 #include "comm/progress_thread.h"
 #include "comm/shelf.h"
@@ -47,6 +48,7 @@ struct Node {
   base::Settings settings;
   engine::WaitPolicy policy;
   engine::Engine engine;
+  CallerMemory caller_memory;
   std::atomic<uint64_t> next_flight_file_ns{0};
   // These end before the engine, last first.
   std::unique_ptr<Watch> watch;              // of the other processes

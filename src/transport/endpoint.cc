@@ -12,6 +12,8 @@
 #include <ctime>
 #include <utility>
 
+#include "transport/heap_memory.h"
+
 namespace tutti::transport {
 namespace {
 
@@ -27,6 +29,13 @@ size_t words_bytes(const RankMemory& memory, SegmentLayout layout) {
 
 Arena own_words(const RankMemory& memory, SegmentLayout layout) {
   return {memory.segment + layout.arena(), words_bytes(memory, layout)};
+}
+
+Error not_its_own(Rank peer, RemoteAddress address, uint64_t bytes, size_t all_bytes) {
+  return {ErrorCode::kMalformed,
+          fmt::format("rank {} names {} bytes at offset {} of its {} of {} bytes", peer.value,
+                      bytes, address.value,
+                      address.space == RemoteAddress::kHeap ? "heap" : "segment", all_bytes)};
 }
 
 Arena own_arena(const RankMemory& memory, SegmentLayout layout) {
@@ -46,6 +55,7 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
   for (uint32_t peer = 0; peer < num_ranks(); ++peer) {
     const RankMemory& other = ranks_[peer];
     is_one_process_ &= other.process == 0;
+    can_pull_ &= other.can_be_pulled;
     writers_.emplace_back(at<RingMemory>(own, layout.ring(peer)),
                           at<const Receipt>(other, layout.receipt(self.value)));
     readers_.emplace_back(at<const RingMemory>(other, layout.ring(self.value)),
@@ -53,8 +63,13 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
   }
 }
 
-RemoteAddress Endpoint::name(const void* memory) const {
+bool Endpoint::is_shared(const void* memory, size_t bytes) const {
+  return is_one_process_ || heap().contains(memory, bytes);
+}
+
+RemoteAddress Endpoint::name(const void* memory, size_t bytes) const {
   if (memory == nullptr) return {};
+  if (heap().contains(memory, bytes)) return {RemoteAddress::kHeap, heap().offset_of(memory)};
   if (arena_.contains(memory, 0) || words_.contains(memory, 0)) {
     const auto offset = static_cast<const std::byte*>(memory) - ranks_[self_.value].segment;
     return {RemoteAddress::kSegment, static_cast<uint64_t>(offset)};
@@ -66,22 +81,33 @@ Result<const std::byte*> Endpoint::reach(Rank peer, RemoteAddress address, uint6
   const RankMemory& memory = ranks_[peer.value];
   if (address.space == RemoteAddress::kSegment) {
     if (bytes > memory.segment_bytes || address.value > memory.segment_bytes - bytes) {
-      return Error{ErrorCode::kMalformed,
-                   fmt::format("rank {} names {} bytes at offset {} of its segment of {} bytes",
-                               peer.value, bytes, address.value, memory.segment_bytes)};
+      return not_its_own(peer, address, bytes, memory.segment_bytes);
     }
     return memory.segment + address.value;
+  }
+  if (address.space == RemoteAddress::kHeap) {
+    if (!memory.heap->has(address.value, bytes)) {
+      return not_its_own(peer, address, bytes, memory.heap->bytes());
+    }
+    const auto mapped = memory.heap->map();
+    // Without address space it is read through its descriptor.
+    return mapped ? *mapped + address.value : nullptr;
   }
   if (memory.process != 0) return nullptr;
   return reinterpret_cast<const std::byte*>(address.value);
 }
 
 Status Endpoint::pull(Rank peer, std::byte* to, RemoteAddress address, uint64_t bytes) const {
+  const RankMemory& memory = ranks_[peer.value];
+  const auto read = [&](std::byte* into, uint64_t from, uint64_t left) {
+    if (address.space == RemoteAddress::kHeap) return memory.heap->read(into, from, left);
+    iovec local{into, left};
+    iovec remote{reinterpret_cast<void*>(from), left};
+    return process_vm_readv(memory.process, &local, 1, &remote, 1, 0);
+  };
   uint64_t done = 0;
   while (done < bytes) {
-    iovec local{to + done, bytes - done};
-    iovec remote{reinterpret_cast<void*>(address.value + done), bytes - done};
-    const ssize_t moved = process_vm_readv(ranks_[peer.value].process, &local, 1, &remote, 1, 0);
+    const ssize_t moved = read(to + done, address.value + done, bytes - done);
     if (moved > 0) {
       done += static_cast<uint64_t>(moved);
     } else {

@@ -27,6 +27,10 @@ class Endpoint {
   // Whether all ranks are threads of this process, which can read each other's memory as it is.
   [[nodiscard]] bool is_one_process() const { return is_one_process_; }
 
+  // Whether memory that is not shared can be pulled: containers may forbid it. Taken to be so of
+  // this rank's memory too when this rank can pull that of all others.
+  [[nodiscard]] bool can_pull() const { return can_pull_; }
+
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
   [[nodiscard]] Arena& arena() { return arena_; }
@@ -38,11 +42,16 @@ class Endpoint {
     return ranks_[rank.value].segment + SegmentLayout{num_ranks()}.board();
   }
 
-  // How others find memory of this rank. `exposed` memory lies in the arena; all other memory can
-  // be named too, and is then pulled by whoever may.
-  [[nodiscard]] RemoteAddress name(const void* memory) const;
+  // Where this rank's callers get memory that its peers can read.
+  [[nodiscard]] HeapMemory& heap() const { return *ranks_[self_.value].heap; }
+
+  // Whether peers can read this memory where it lies.
+  [[nodiscard]] bool is_shared(const void* memory, size_t bytes) const;
+  // How others find memory of this rank. What lies in arena, words or heap is shared; all other
+  // memory can be named too, and is then pulled by whoever may.
+  [[nodiscard]] RemoteAddress name(const void* memory, size_t bytes = 0) const;
   // The memory that a peer named, readable at once; null when it must be pulled. kMalformed when
-  // it does not lie in the peer's segment.
+  // it does not lie in the peer's segment or heap.
   [[nodiscard]] Result<const std::byte*> reach(Rank peer, RemoteAddress address,
                                                uint64_t bytes) const;
   // Copies memory that a peer named. kPeerLost when the peer's process is gone, kIo when the system
@@ -75,6 +84,7 @@ class Endpoint {
   Arena words_;
   Arena arena_;
   bool is_one_process_ = true;
+  bool can_pull_ = true;
 };
 
 }  // namespace tutti::transport

@@ -1,7 +1,8 @@
 // What ranks of one host can see of each other. Every rank has a segment that it alone writes and
 // all others read (rings to each of them, receipts, the words and staging of its operations), and a
-// bell that others ring to wake it. Nothing else is shared, so corrupt words can mislead a reader
-// but never write into its memory; what is read as an offset is checked against the segment.
+// bell that others ring to wake it; and a heap, for buffers of its callers, which it writes and
+// others read. Nothing else is shared, so corrupt words can mislead a reader but never write into
+// its memory; what is read as an offset is checked against segment or heap.
 #pragma once
 
 #include <atomic>
@@ -32,20 +33,24 @@ struct SegmentLayout {
   [[nodiscard]] size_t arena() const { return board() + kBoardBytes; }
 };
 
+class HeapMemory;
+
 // A rank's memory as one process has mapped it.
 struct RankMemory {
   std::byte* segment = nullptr;  // mapped for reading only, unless it is one's own
   size_t segment_bytes = 0;
   Bell* bell = nullptr;
   int process = 0;  // its pid, to pull from memory that is not shared; 0: our own process
+  HeapMemory* heap = nullptr;
+  bool can_be_pulled = true;  // whether the system lets us read memory of its process
 };
 
 // Memory of an operation, as its owner names it to others.
 struct RemoteAddress {
-  enum Space : uint64_t { kNowhere = 0, kSegment = 1, kPrivate = 2 };
+  enum Space : uint64_t { kNowhere = 0, kSegment = 1, kPrivate = 2, kHeap = 3 };
 
   uint64_t space = kNowhere;
-  uint64_t value = 0;  // an offset into the owner's segment, or an address of its process
+  uint64_t value = 0;  // an offset into the owner's segment or heap, or an address of its process
 };
 
 }  // namespace tutti::transport

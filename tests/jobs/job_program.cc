@@ -34,14 +34,27 @@ void expect(const Communicator& comm, bool holds, const char* what) {
   if (!holds) fail(comm, what);
 }
 
-// Every collective, from packets to what is pulled out of other processes, issued in an order of
-// this rank's own.
+// Ordinary memory or memory from the library.
+struct Row {
+  std::vector<int64_t> ordinary;
+  tutti::Buffer<int64_t> shared;
+  std::span<int64_t> elems;
+
+  void make(const Communicator& comm, uint64_t num_elems, bool is_shared) {
+    ordinary.resize(is_shared ? 0 : num_elems);
+    shared = tutti::allocate<int64_t>(comm, is_shared ? num_elems : 0).value();
+    elems = is_shared ? shared.span() : std::span(ordinary);
+  }
+};
+
+// Every collective, from packets to large rows, issued in an order of this rank's own, in memory of
+// this rank's own choice.
 void exchange(Communicator& comm, uint64_t seed) {
   struct Call {
     std::string name;
     uint64_t elems;
     int kind;
-    std::vector<int64_t> in, out;
+    Row in, out;
   };
   const uint64_t n = comm.num_ranks();
   std::vector<Call> calls;
@@ -56,11 +69,12 @@ void exchange(Communicator& comm, uint64_t seed) {
   for (Call& call : calls) {
     const bool split_in = call.kind == 2 || call.kind == 3;
     const bool split_out = call.kind == 1 || call.kind == 3;
-    call.in.resize(call.elems * (split_in ? n : 1));
-    call.out.resize(call.elems * (split_out ? n : 1));
-    std::iota(call.in.begin(), call.in.end(), static_cast<int64_t>(1'000'000 * comm.rank()));
-    const std::span<const int64_t> in(call.in);
-    const std::span<int64_t> out(call.out);
+    call.in.make(comm, call.elems * (split_in ? n : 1), random() % 2 == 0);
+    call.out.make(comm, call.elems * (split_out ? n : 1), random() % 2 == 0);
+    const std::span<const int64_t> in = call.in.elems;
+    const std::span<int64_t> out = call.out.elems;
+    std::iota(call.in.elems.begin(), call.in.elems.end(),
+              static_cast<int64_t>(1'000'000 * comm.rank()));
     const tutti::CallOptions options{.name = call.name};
     if (call.kind == 0) works.push_back(comm.all_reduce(in, out, options));
     if (call.kind == 1) works.push_back(comm.all_gather(in, out, options));
@@ -72,7 +86,8 @@ void exchange(Communicator& comm, uint64_t seed) {
     return static_cast<int64_t>(n * place + 1'000'000 * (n * (n - 1) / 2));
   };
   for (const Call& call : calls) {
-    for (uint64_t i = 0; i < call.out.size(); ++i) {
+    const std::span<const int64_t> out = call.out.elems;
+    for (uint64_t i = 0; i < out.size(); ++i) {
       const uint64_t from = i / call.elems;
       const uint64_t own = comm.rank() * call.elems;
       int64_t want = 0;
@@ -80,7 +95,7 @@ void exchange(Communicator& comm, uint64_t seed) {
       if (call.kind == 1) want = static_cast<int64_t>(1'000'000 * from + i % call.elems);
       if (call.kind == 2) want = sum_of(own + i);
       if (call.kind == 3) want = static_cast<int64_t>(1'000'000 * from + own + i % call.elems);
-      if (call.out[i] != want) fail(comm, call.name + " is wrong at " + std::to_string(i));
+      if (out[i] != want) fail(comm, call.name + " is wrong at " + std::to_string(i));
     }
   }
 }

@@ -65,7 +65,8 @@ size_t AnyOrder::left_behind() {
   size_t sum = 0;
   for (uint32_t r = 0; r < cluster_.num_ranks(); ++r) {
     sum += cluster_.engine(r).num_under_way() + cluster_.engine(r).endpoint().arena().used() +
-           cluster_.engine(r).endpoint().words().used();
+           cluster_.engine(r).endpoint().words().used() +
+           cluster_.engine(r).endpoint().heap().used();
   }
   return sum;
 }

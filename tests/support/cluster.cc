@@ -120,9 +120,13 @@ Cluster::Cluster(uint32_t num_ranks, Reach reach)
     : loopback_(transport::Loopback::create(num_ranks).value()) {
   std::vector<transport::RankMemory> ranks = loopback_->ranks();
   if (reach != Reach::kThreads) {
-    for (transport::RankMemory& rank : ranks) rank.process = getpid();
+    for (transport::RankMemory& rank : ranks) {
+      rank.can_be_pulled = reach != Reach::kRefused;
+      rank.process = rank.can_be_pulled ? getpid() : -1;  // nobody's
+    }
   }
-  const uint64_t mirror_bytes = reach == Reach::kPulled ? 0 : engine::kMirrorBytes;
+  const bool has_mirrors = reach == Reach::kThreads || reach == Reach::kProcesses;
+  const uint64_t mirror_bytes = has_mirrors ? engine::kMirrorBytes : 0;
   for (uint32_t rank = 0; rank < num_ranks; ++rank) {
     engines_.push_back(
         std::make_unique<engine::Engine>(transport::Endpoint(Rank{rank}, ranks), mirror_bytes));

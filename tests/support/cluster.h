@@ -57,6 +57,7 @@ enum class Reach {
   kThreads,    // all of it
   kProcesses,  // nothing: it is mirrored
   kPulled,     // nothing, and there is no room for mirrors: it is pulled
+  kRefused,    // nothing, there is no room for mirrors, and the system refuses to pull
 };
 
 class Cluster {

@@ -1,10 +1,20 @@
 #include "tools/perf/buffers.h"
 
+#include "base/try.h"
 #include "tools/perf/numbers.h"
 
 namespace tutti::tools::perf {
 
-Buffers::Buffers(const Communicator& comm, const Subject& subject, uint64_t elems, Placing placing)
+Status Bytes::make(const Communicator& comm, const Subject& subject, size_t bytes) {
+  if (subject.shared_memory) {
+    TUTTI_ASSIGN(shared_, allocate_bytes(comm, bytes));
+  } else {
+    ordinary_.resize(bytes);
+  }
+  return {};
+}
+
+Buffers::Buffers(const Communicator& comm, const Subject& subject, uint64_t elems)
     : rank_(comm.rank()),
       num_ranks_(comm.num_ranks()),
       subject_(subject),
@@ -26,13 +36,17 @@ Buffers::Buffers(const Communicator& comm, const Subject& subject, uint64_t elem
   }
   in_elems_ = has_input_ ? whole_if(in_whole_) : 0;
   out_elems_ = has_output_ ? whole_if(out_whole_) : 0;
-  first_.resize((in_elems_ + 1) * size_of(subject.type));
-  second_.resize((out_elems_ + 1) * size_of(subject.type));
+}
+
+Status Buffers::make(const Communicator& comm, Placing placing) {
+  TUTTI_TRY(first_.make(comm, subject_, (in_elems_ + 1) * size_of(subject_.type)));
+  TUTTI_TRY(second_.make(comm, subject_, (out_elems_ + 1) * size_of(subject_.type)));
   input_ = first_.data();
   output_ = second_.data();
   const bool both = in_elems_ != 0 && out_elems_ != 0;
   if (placing == Placing::kInPlace && both) share();
-  if (subject.kind == CollectiveKind::kBroadcast) input_ = output_;
+  if (subject_.kind == CollectiveKind::kBroadcast) input_ = output_;
+  return {};
 }
 
 Call Buffers::call() const {

@@ -8,12 +8,29 @@
 
 #include "tools/perf/measure.h"
 #include "tutti/communicator.h"
+#include "tutti/memory.h"
+#include "tutti/result.h"
 
 namespace tutti::tools::perf {
 
+// Memory of the kind that a subject asks for.
+class Bytes {
+ public:
+  Status make(const Communicator& comm, const Subject& subject, size_t bytes);
+  [[nodiscard]] std::byte* data() {
+    return shared_.data() != nullptr ? shared_.data() : ordinary_.data();
+  }
+
+ private:
+  std::vector<std::byte> ordinary_;
+  Memory shared_;
+};
+
 class Buffers {
  public:
-  Buffers(const Communicator& comm, const Subject& subject, uint64_t elems, Placing placing);
+  Buffers(const Communicator& comm, const Subject& subject, uint64_t elems);
+  // Once, before all else.
+  Status make(const Communicator& comm, Placing placing);
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
@@ -40,8 +57,8 @@ class Buffers {
   bool has_output_ = true;
   uint64_t in_elems_ = 0;
   uint64_t out_elems_ = 0;
-  std::vector<std::byte> first_;
-  std::vector<std::byte> second_;
+  Bytes first_;
+  Bytes second_;
   std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
 };

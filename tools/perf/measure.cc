@@ -28,7 +28,8 @@ double bus_factor(CollectiveKind kind, uint32_t num_ranks) {
 Result<Measured> measure(Communicator& comm, const Subject& subject, uint64_t elems,
                          Placing placing) {
   using Clock = std::chrono::steady_clock;
-  Buffers buffers(comm, subject, elems, placing);
+  Buffers buffers(comm, subject, elems);
+  TUTTI_TRY(buffers.make(comm, placing));
   const Call call = buffers.call();
   buffers.fill();
   for (uint32_t i = 0; i < subject.warmups; ++i) TUTTI_TRY(comm.submit(call).wait());

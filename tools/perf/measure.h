@@ -16,6 +16,7 @@ struct Subject {
   uint32_t warmups = 5;
   uint32_t iterations = 20;
   uint32_t checks = 1;
+  bool shared_memory = false;  // buffers from tutti::allocate
 };
 
 enum class Placing { kOutOfPlace, kInPlace };

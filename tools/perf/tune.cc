@@ -67,7 +67,8 @@ class Tuner {
     const auto others = candidates(collective, cell.bytes);
     entrants_ = {Entrant{default_}};
     for (const comm::Choice& choice : others) entrants_.push_back({following(cell.kind, choice)});
-    Buffers buffers(default_, subject_, cell.bytes / size_of(subject_.type), Placing::kOutOfPlace);
+    Buffers buffers(default_, subject_, cell.bytes / size_of(subject_.type));
+    TUTTI_TRY(buffers.make(default_, Placing::kOutOfPlace));
     buffers.fill();
     const Call call = buffers.call();
     TUTTI_ASSIGN(const auto outcome,

@@ -31,8 +31,8 @@
 
 namespace tutti::engine {
 
-// Between threads, which could read it where it lies, an input up to this size is mirrored all the
-// same, so that a caller that only sends need not wait for its receivers.
+// Where peers could read it where it lies, an input up to this size is mirrored all the same
+// (between processes an output too), so that the caller need not wait for its readers.
 inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
 // Of shared memory that a rank's operations take together, so far as they have a choice.
 inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
@@ -155,7 +155,8 @@ class Engine {
   Result<Operation*> begin(const Request& request);
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
-  void prepare_mirrors(Operation& op);
+  Status prepare_mirrors(Operation& op);
+  Status prepare_mirror(Operation& op, ir::Buffer buffer, uint64_t bytes);
   void mirror_whole_input(Operation& op);
   void prepare_packets(Operation& op);
   void scale_input(Operation& op);

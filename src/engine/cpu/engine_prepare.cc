@@ -9,6 +9,7 @@
 #include "engine/cpu/engine.h"
 #include "engine/cpu/hello.h"
 #include "engine/cpu/ports.h"
+#include "transport/heap_memory.h"
 
 namespace tutti::engine {
 namespace {
@@ -126,31 +127,44 @@ void Engine::prepare_packets(Operation& op) {
   op.base[index(Buffer::kOutput)] = op.shadow.data();
 }
 
-// What peers read of the caller's own memory is mirrored where they cannot reach it, and where it
-// is so little that a caller need not wait for them. A mirror that there is no room for is none:
-// peers then pull from the process (Endpoint::pull).
-void Engine::prepare_mirrors(Operation& op) {
+// What peers read of the caller's own memory is mirrored where they cannot reach it (another
+// process, and not allocated by tutti::allocate), and where it is so little that a caller need not
+// wait for them.
+Status Engine::prepare_mirrors(Operation& op) {
   const BoundProgram& program = *op.request.program;
   op.mirrors = {};
   op.exported.assign(program.exports.size(), 0);
-  const auto mirror = [&](Buffer buffer, bool is_read, uint64_t bytes) {
-    if (!is_read || bytes == 0) return;
-    const bool is_wanted =
-        !endpoint_.is_one_process() || (buffer == Buffer::kInput && bytes <= kStageBytes);
-    const bool fits = bytes <= mirror_bytes_ && endpoint_.arena().used() <= mirror_bytes_ - bytes;
-    if (is_wanted && fits) op.mirrors[index(buffer)] = endpoint_.arena().allocate(bytes);
-  };
   if (!program.may_be_in_place && is_in_place(op)) {
     mirror_whole_input(op);
-  } else {
-    mirror(Buffer::kInput, program.input_is_read, program.input_bytes);
+  } else if (program.input_is_read) {
+    TUTTI_TRY(prepare_mirror(op, Buffer::kInput, program.input_bytes));
   }
-  mirror(Buffer::kOutput, program.output_is_read, program.output_bytes);
+  if (program.output_is_read) {
+    TUTTI_TRY(prepare_mirror(op, Buffer::kOutput, program.output_bytes));
+  }
   const auto is_lent = [&](Buffer buffer, bool is_read, uint64_t bytes) {
-    return is_read && bytes != 0 && op.mirrors[index(buffer)] == nullptr;
+    const std::byte* const mirror = op.mirrors[index(buffer)];
+    return is_read && bytes != 0 && (mirror == nullptr || !endpoint_.arena().contains(mirror, 0));
   };
   op.is_lent = is_lent(Buffer::kInput, program.input_is_read, program.input_bytes) ||
                is_lent(Buffer::kOutput, program.output_is_read, program.output_bytes);
+  return {};
+}
+
+// A mirror that there is no room for in the arena is none: peers then pull from the process
+// (Endpoint::pull). Where they may not, it is taken from the heap, however large; its caller waits
+// for the readers, so that there are no more of them than operations under way.
+Status Engine::prepare_mirror(Operation& op, Buffer buffer, uint64_t bytes) {
+  const bool is_shared = endpoint_.is_shared(op.base[index(buffer)], bytes);
+  const bool is_small =
+      bytes <= kStageBytes && (buffer == Buffer::kInput || !endpoint_.is_one_process());
+  if (bytes == 0 || (is_shared && !is_small)) return {};
+  std::byte*& mirror = op.mirrors[index(buffer)];
+  const bool fits = bytes <= mirror_bytes_ && endpoint_.arena().used() <= mirror_bytes_ - bytes;
+  if (fits) mirror = endpoint_.arena().allocate(bytes);
+  if (mirror != nullptr || is_shared || endpoint_.can_pull()) return {};
+  TUTTI_ASSIGN(mirror, endpoint_.heap().allocate(bytes));
+  return {};
 }
 
 // Whoever has a copy of the input, this rank too, can do without the input: in place a schedule for
@@ -173,7 +187,10 @@ Status Engine::prepare_memory(Operation& op) {
   transport::Arena& arena = endpoint_.arena();
   op.words = reinterpret_cast<Words*>(endpoint_.words().allocate(words_bytes(program)));
   op.scratch = program.scratch_bytes == 0 ? nullptr : arena.allocate(program.scratch_bytes);
-  prepare_mirrors(op);
+  if (Status status = prepare_mirrors(op); !status) {
+    free_memory(op);
+    return status;
+  }
   const bool is_short = op.words == nullptr ||
                         (program.scratch_bytes != 0 && op.scratch == nullptr) ||
                         (!program.may_be_in_place && is_in_place(op));
@@ -228,7 +245,10 @@ void Engine::free_memory(Operation& op) {
   if (op.scratch != nullptr) arena.free(op.scratch, program.scratch_bytes);
   const uint64_t bytes[] = {program.input_bytes, program.output_bytes, 0};
   for (size_t b = 0; b < op.mirrors.size(); ++b) {
-    if (op.mirrors[b] != nullptr) arena.free(op.mirrors[b], bytes[b]);
+    std::byte* const mirror = op.mirrors[b];
+    if (mirror == nullptr) continue;
+    arena.contains(mirror, 0) ? arena.free(mirror, bytes[b])
+                              : endpoint_.heap().free(mirror, bytes[b]);
   }
   op.words = nullptr;
   op.scratch = nullptr;
@@ -242,12 +262,14 @@ void Engine::greet(Operation& op) {
     transport::RingWriter& ring = endpoint_.to(peer);
     transport::Record* const record = ring.reserve();
     if (record == nullptr) return;
-    const auto shown = [&](Buffer buffer) {
+    const auto shown = [&](Buffer buffer, uint64_t bytes) {
       const std::byte* const mirror = op.mirrors[index(buffer)];
-      return endpoint_.name(mirror != nullptr ? mirror : op.base[index(buffer)]);
+      return endpoint_.name(mirror != nullptr ? mirror : op.base[index(buffer)], bytes);
     };
+    const BoundProgram& program = *op.request.program;
     const Hello hello{endpoint_.name(op.words),
-                      {shown(Buffer::kInput), shown(Buffer::kOutput), endpoint_.name(op.scratch)}};
+                      {shown(Buffer::kInput, program.input_bytes),
+                       shown(Buffer::kOutput, program.output_bytes), endpoint_.name(op.scratch)}};
     record->header = {op.request.id, op.request.signature, op.stamp, 0, sizeof hello};
     std::memcpy(record->payload.data(), &hello, sizeof hello);
     ring.publish(transport::RecordKind::kHello);

@@ -217,7 +217,7 @@ void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
     if (extent.bytes[b] == 0) continue;
     const auto direct = endpoint_.reach(from, hello.buffers[b], extent.bytes[b]);
     // Elements are read where they lie.
-    const bool is_aligned = hello.buffers[b].space != transport::RemoteAddress::kSegment ||
+    const bool is_aligned = hello.buffers[b].space == transport::RemoteAddress::kPrivate ||
                             hello.buffers[b].value % op.request.elem_bytes == 0;
     if (!direct || !is_aligned) return refuse(op, from, "a buffer that is not its own");
     peer.direct[b] = *direct;

@@ -108,9 +108,9 @@ struct Operation : Task {
   std::vector<std::byte> inbox;          // packets: what arrived, by in-link and number
   std::vector<std::byte> shadow;         // packets: the output until all is well
   std::vector<std::byte> scratch_store;  // packets
-  // memory: in the arena, where peers can read. A mirror is what was sent of the input or the
-  // output, at the same offsets: for peers that cannot read the caller's memory, and so that a
-  // caller need not wait until they have. Null: they read the caller's own.
+  // memory: in the arena, or a mirror in the heap, where peers can read. A mirror is what was sent
+  // of the input or the output, at the same offsets: for peers that cannot read the caller's
+  // memory, and so that a caller need not wait until they have. Null: they read the caller's own.
   Words* words = nullptr;
   std::byte* scratch = nullptr;
   std::array<std::byte*, ir::kNumBuffers> mirrors{};
@@ -125,7 +125,7 @@ struct Operation : Task {
   // memory: a peer ended its part while it was read. It has failed there; word of that is coming.
   bool is_deserted = false;
   bool is_abandoned = false;  // memory: done here and failed elsewhere; a peer may still read it
-  bool is_lent = false;       // memory: peers read the caller's own buffers
+  bool is_lent = false;       // memory: the caller waits until its readers are done
   bool is_retired = false;    // the engine is done with it
   // The caller has its answer and will not ask again. Written by the caller, last.
   std::atomic<bool> is_released{false};

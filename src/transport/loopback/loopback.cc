@@ -20,8 +20,9 @@ Result<std::shared_ptr<Loopback>> Loopback::create(uint32_t num_ranks, size_t se
                    fmt::format("cannot reserve {} bytes of address space for rank {}: {}", bytes,
                                rank, std::strerror(errno))};
     }
-    loopback->ranks_.push_back(
-        {static_cast<std::byte*>(memory), bytes, &loopback->bells_[rank], 0});
+    loopback->heaps_.push_back(HeapMemory::ordinary(heap_bytes_for(num_ranks)));
+    loopback->ranks_.push_back({static_cast<std::byte*>(memory), bytes, &loopback->bells_[rank], 0,
+                                loopback->heaps_.back().get()});
   }
   return loopback;
 }

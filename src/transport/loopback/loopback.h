@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/endpoint.h"
+#include "transport/heap_memory.h"
 #include "tutti/result.h"
 
 namespace tutti::transport {
@@ -31,6 +32,7 @@ class Loopback {
 
   std::vector<RankMemory> ranks_;
   std::vector<Bell> bells_;
+  std::vector<std::unique_ptr<HeapMemory>> heaps_;
 };
 
 }  // namespace tutti::transport

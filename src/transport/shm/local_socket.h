@@ -24,7 +24,7 @@ namespace tutti::transport {
 // The process at the other end, as the kernel knows it. kIo.
 [[nodiscard]] Result<ucred> process_behind(int socket);
 
-inline constexpr size_t kMostDescriptors = 2;
+inline constexpr size_t kMostDescriptors = 3;
 
 // As sendmsg and recvmsg, errno too. Descriptors that do not come are left as they are; more than
 // there is room for are closed.

@@ -92,8 +92,10 @@ Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
   }
 }
 
-Status send_introduction(int socket, const Introduction& introduction, int segment, int bell) {
-  const int descriptors[] = {segment, bell};
+Status send_introduction(int socket, const Introduced& introduced) {
+  const Introduction& introduction = introduced.introduction;
+  const int descriptors[] = {introduced.segment.get(), introduced.bell.get(),
+                             introduced.heap.get()};
   // Liveness: a record that the peer takes as soon as it has come this far; a peer that died makes
   // it fail.
   while (send_with(socket, std::as_bytes(std::span(&introduction, 1)), descriptors, MSG_NOSIGNAL) !=
@@ -106,13 +108,14 @@ Status send_introduction(int socket, const Introduction& introduction, int segme
 Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns) {
   TUTTI_TRY(wait_readable(socket, deadline_ns));
   Introduced introduced;
-  Descriptor descriptors[2];
+  Descriptor descriptors[3];
   const ssize_t got = receive_with(
       socket, std::as_writable_bytes(std::span(&introduced.introduction, 1)), descriptors);
   if (got < 0) return failed("recvmsg");
   introduced.segment = std::move(descriptors[0]);
   introduced.bell = std::move(descriptors[1]);
-  const bool whole = got == sizeof introduced.introduction && introduced.bell.get() >= 0 &&
+  introduced.heap = std::move(descriptors[2]);
+  const bool whole = got == sizeof introduced.introduction && introduced.heap.get() >= 0 &&
                      introduced.introduction.magic == Introduction::kMagic;
   if (!whole) {
     return Error{got == 0 ? ErrorCode::kPeerLost : ErrorCode::kMalformed,

@@ -1,4 +1,4 @@
-// The socket on which the ranks of a job meet: records of fixed size, each with two descriptors.
+// The socket on which the ranks of a job meet: records of fixed size, each with descriptors.
 #pragma once
 
 #include <array>
@@ -21,15 +21,18 @@ struct Introduction {
   int32_t process = 0;
   uint32_t unused = 0;
   Remark remark = {};
+  // Where in its process kMagic is, for others to try whether they can read it.
+  uint64_t magic_at = 0;
 
   static constexpr uint64_t kMagic = 0x3230'6974'7475'74u;  // "tutti02"
 };
-static_assert(sizeof(Introduction) == 32 + sizeof(Remark));
+static_assert(sizeof(Introduction) == 40 + sizeof(Remark));
 
 struct Introduced {
   Introduction introduction;
   Descriptor segment;
   Descriptor bell;
+  Descriptor heap;  // for reading
 };
 
 // Both ends wait at most until the deadline (base/clock.h).
@@ -56,8 +59,7 @@ class Listener {
 // Tries until somebody listens there.
 [[nodiscard]] Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns);
 
-[[nodiscard]] Status send_introduction(int socket, const Introduction& introduction, int segment,
-                                       int bell);
+[[nodiscard]] Status send_introduction(int socket, const Introduced& introduced);
 // The process is the one that is written there: who relays introductions has asked the kernel.
 [[nodiscard]] Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns);
 // The process at the other end.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <functional>
@@ -22,6 +23,16 @@ uint64_t hash_of(const std::string& id) {
   return hash;
 }
 
+constexpr uint64_t kReadable = Introduction::kMagic;
+
+bool can_read(const Introduction& peer) {
+  uint64_t seen = 0;
+  iovec local{&seen, sizeof seen};
+  iovec remote{reinterpret_cast<void*>(peer.magic_at), sizeof seen};
+  return process_vm_readv(peer.process, &local, 1, &remote, 1, 0) == sizeof seen &&
+         seen == kReadable;
+}
+
 class Meeting {
  public:
   explicit Meeting(const ShmJob& job)
@@ -31,13 +42,17 @@ class Meeting {
         all_(job.num_ranks) {}
 
   // Everyone's introduction, one's own included.
-  Result<std::vector<std::optional<Introduced>>> hold(int segment, int bell) && {
+  Result<std::vector<std::optional<Introduced>>> hold(int segment, int bell,
+                                                      const HeapMemory& heap) && {
     const Introduction self{.job = hash_of(job_.id),
                             .rank = job_.rank.value,
                             .num_ranks = job_.num_ranks,
                             .process = getpid(),
-                            .remark = job_.remark};
-    all_[job_.rank.value] = Introduced{self, Descriptor(dup(segment)), Descriptor(dup(bell))};
+                            .remark = job_.remark,
+                            .magic_at = reinterpret_cast<uint64_t>(&kReadable)};
+    TUTTI_ASSIGN(Descriptor reader, heap.reader());
+    all_[job_.rank.value] =
+        Introduced{self, Descriptor(dup(segment)), Descriptor(dup(bell)), std::move(reader)};
     if (job_.rank.value == 0) {
       TUTTI_TRY(host());
     } else {
@@ -63,8 +78,7 @@ class Meeting {
     }
     for (const Descriptor& guest : guests) {
       for (const auto& one : all_) {
-        TUTTI_TRY(
-            send_introduction(guest.get(), one->introduction, one->segment.get(), one->bell.get()));
+        TUTTI_TRY(send_introduction(guest.get(), *one));
       }
     }
     return {};
@@ -72,8 +86,7 @@ class Meeting {
 
   Status attend() {
     TUTTI_ASSIGN(const Descriptor host, connect_to(path_, deadline_ns_));
-    const Introduced& own = *all_[job_.rank.value];
-    TUTTI_TRY(send_introduction(host.get(), own.introduction, own.segment.get(), own.bell.get()));
+    TUTTI_TRY(send_introduction(host.get(), *all_[job_.rank.value]));
     for (uint32_t i = 0; i < job_.num_ranks; ++i) {
       TUTTI_ASSIGN(auto introduced, receive_introduction(host.get(), deadline_ns_));
       if (introduced.introduction.rank != job_.rank.value) TUTTI_TRY(seat(std::move(introduced)));
@@ -118,9 +131,10 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
   const size_t bytes = SegmentLayout{job.num_ranks}.arena() + job.segment_bytes;
   TUTTI_ASSIGN(auto segment, SharedMemory::create("tutti-segment", bytes, Writers::kMakerOnly));
   TUTTI_ASSIGN(auto bell, SharedMemory::create("tutti-bell", sizeof(Bell), Writers::kEverybody));
+  TUTTI_ASSIGN(auto heap, HeapMemory::create(heap_bytes_for(job.num_ranks)));
   // Where Yama lets only ancestors read a process, peers may read this one.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-  TUTTI_ASSIGN(auto all, Meeting(job).hold(segment.fd(), bell.fd()));
+  TUTTI_ASSIGN(auto all, Meeting(job).hold(segment.fd(), bell.fd(), *heap));
   std::shared_ptr<Shm> shm(new Shm(job.rank));
   for (const auto& one : all) shm->remarks_.push_back(one->introduction.remark);
   const auto add_peers = [&](uint32_t first, uint32_t end) -> Status {
@@ -129,19 +143,23 @@ Result<std::shared_ptr<Shm>> Shm::connect(const ShmJob& job) {
                    SharedMemory::open(std::move(all[r]->segment), bytes, Writers::kMakerOnly));
       TUTTI_ASSIGN(auto their_bell,
                    SharedMemory::open(std::move(all[r]->bell), sizeof(Bell), Writers::kEverybody));
-      shm->add(std::move(theirs), std::move(their_bell), all[r]->introduction.process);
+      TUTTI_ASSIGN(auto their_heap, HeapMemory::open(std::move(all[r]->heap)));
+      shm->add(std::move(theirs), std::move(their_bell), std::move(their_heap));
+      shm->ranks_.back().process = all[r]->introduction.process;
+      shm->ranks_.back().can_be_pulled = can_read(all[r]->introduction);
     }
     return {};
   };
   TUTTI_TRY(add_peers(0, job.rank.value));
-  shm->add(std::move(segment), std::move(bell), 0);
+  shm->add(std::move(segment), std::move(bell), std::move(heap));
   TUTTI_TRY(add_peers(job.rank.value + 1, job.num_ranks));
   return shm;
 }
 
-void Shm::add(SharedMemory segment, SharedMemory bell, int process) {
+void Shm::add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap) {
   ranks_.push_back(
-      {segment.data(), segment.bytes(), reinterpret_cast<Bell*>(bell.data()), process});
+      {segment.data(), segment.bytes(), reinterpret_cast<Bell*>(bell.data()), 0, heap.get()});
+  heaps_.push_back(std::move(heap));
   memories_.push_back(std::move(segment));
   memories_.push_back(std::move(bell));
 }

@@ -1,4 +1,4 @@
-// Ranks that are processes of one host. Each makes its segment and its bell in memory without a
+// Ranks that are processes of one host. Each makes its segment, bell and heap in memory without a
 // name and hands the descriptors to the others through rank 0, which listens on a socket in the
 // job's directory until all have come. Only processes of the same user, with the same job id, are
 // let in.
@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "transport/endpoint.h"
+#include "transport/heap_memory.h"
 #include "transport/shm/remark.h"
 #include "transport/shm/shared_memory.h"
 #include "tutti/result.h"
@@ -42,10 +43,11 @@ class Shm {
  private:
   explicit Shm(Rank rank) : rank_(rank) {}
   // In order of ranks.
-  void add(SharedMemory segment, SharedMemory bell, int process);
+  void add(SharedMemory segment, SharedMemory bell, std::unique_ptr<HeapMemory> heap);
 
   Rank rank_;
   std::vector<SharedMemory> memories_;
+  std::vector<std::unique_ptr<HeapMemory>> heaps_;
   std::vector<RankMemory> ranks_;
   std::vector<Remark> remarks_;
 };

@@ -208,4 +208,37 @@ TEST(CApi, TakesLongerOptionsAsLongAsTheyAreNotUsed) {
   });
 }
 
+TEST(CApi, AllocatesMemoryThatOutlivesItsCommunicator) {
+  std::array<tutti_memory*, 2> memories{};
+  on_ranks(2, [&](tutti_comm* comm) {
+    tutti_memory*& memory = memories[tutti_comm_rank(comm)];
+    ASSERT_EQ(tutti_memory_allocate(comm, 1000 * sizeof(double), &memory), TUTTI_OK);
+    auto* const data = static_cast<double*>(tutti_memory_data(memory));
+    data[999] = 1.5;
+    ASSERT_EQ(tutti_all_reduce(comm, data, data, 1000, TUTTI_FLOAT64, nullptr, nullptr), TUTTI_OK);
+  });
+  for (tutti_memory* const memory : memories) {
+    const auto* const data = static_cast<const double*>(tutti_memory_data(memory));
+    EXPECT_EQ(data[998], 0);
+    EXPECT_EQ(data[999], 3);
+    tutti_memory_free(memory);
+  }
+  tutti_memory_free(nullptr);
+}
+
+TEST(CApi, SaysWhatIsWrongWithAnAllocation) {
+  tutti_comm* comm = nullptr;
+  ASSERT_EQ(tutti_comm_threads(1, &comm), TUTTI_OK);
+  tutti_memory* memory = nullptr;
+  EXPECT_EQ(tutti_memory_allocate(comm, SIZE_MAX, &memory), TUTTI_OUT_OF_MEMORY);
+  EXPECT_THAT(tutti_last_error(), HasSubstr("shared buffer"));
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(tutti_memory_allocate(nullptr, 1, &memory), TUTTI_INVALID_ARGUMENT);
+  EXPECT_EQ(tutti_memory_allocate(comm, 1, nullptr), TUTTI_INVALID_ARGUMENT);
+  ASSERT_EQ(tutti_memory_allocate(comm, 0, &memory), TUTTI_OK);
+  EXPECT_EQ(tutti_memory_data(memory), nullptr);
+  tutti_memory_free(memory);
+  tutti_comm_free(comm);
+}
+
 }  // namespace

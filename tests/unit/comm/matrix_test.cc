@@ -14,13 +14,16 @@
 
 #include "tests/support/sanitized.h"
 #include "tests/unit/comm/on_ranks.h"
+#include "tests/unit/comm/ranks.h"
 #include "tutti/communicator.h"
+#include "tutti/memory.h"
 
 namespace tutti {
 namespace {
 
 using test::kSanitized;
 using test::on_ranks;
+using test::Ranks;
 
 constexpr CollectiveKind kBlockKinds[] = {CollectiveKind::kAllGather, CollectiveKind::kGather,
                                           CollectiveKind::kScatter, CollectiveKind::kReduceScatter};
@@ -32,6 +35,7 @@ struct Case {
   bool is_uneven = false;
   bool in_place = false;
   uint32_t root = 0;
+  bool is_shared = false;  // buffers from tutti::allocate
 };
 
 // What rank r of n gives at place i. Of a sum or product at most three ranks have a part at any
@@ -120,9 +124,15 @@ class Trial {
     out_.assign(want_.size(), make<T>(3));
     T* input = in_.data();
     T* output = out_.data();
+    if (case_.is_shared) {
+      shared_in_ = allocate<T>(comm_, in_.size()).value();
+      shared_out_ = allocate<T>(comm_, out_.size()).value();
+      input = std::copy(in_.begin(), in_.end(), shared_in_.begin()) - in_.size();
+      output = shared_out_.data();
+    }
     if (case_.in_place && out_in_in) output = input + in_place_at();
     if (case_.in_place && !out_in_in) {
-      std::copy(in_.begin(), in_.end(), out_.begin() + in_place_at());
+      std::copy(in_.begin(), in_.end(), output + in_place_at());
       input = output + in_place_at();
     }
     Call call{.kind = case_.kind, .type = data_type_of<T>};
@@ -219,6 +229,8 @@ class Trial {
   std::vector<uint64_t> begins_;
   std::vector<T> in_;
   std::vector<T> out_;
+  Buffer<T> shared_in_;
+  Buffer<T> shared_out_;
   std::vector<T> want_;
 };
 
@@ -246,8 +258,8 @@ void check(Communicator& comm, Case what) {
   ASSERT_EQ(wrong, "") << to_string(what.kind) << " of " << to_string(data_type_of<T>) << ", "
                        << to_string(what.op) << ", " << what.counts[0] << " elements a block"
                        << (what.is_uneven ? ", uneven" : "") << (what.in_place ? ", in place" : "")
-                       << ", root " << what.root << ", rank " << comm.rank() << " of "
-                       << comm.num_ranks();
+                       << (what.is_shared ? ", shared" : "") << ", root " << what.root << ", rank "
+                       << comm.rank() << " of " << comm.num_ranks();
 }
 
 template <class... Ts>
@@ -347,6 +359,30 @@ TEST_P(Matrix, OfEverySizeAroundALimit) {
     check_sizes<int64_t>(comm);
     check_sizes<uint8_t>(comm);
   });
+}
+
+// Packets, mirrors, what is lent; and ranks whose memory is of one kind among ranks with the other.
+void check_shared(Communicator& comm) {
+  const uint32_t n = comm.num_ranks();
+  uint32_t round = 0;
+  for (const uint64_t count : {uint64_t{5}, uint64_t{1100}, uint64_t{8193}, uint64_t{40'000}}) {
+    for (const CollectiveKind kind : kAll) {
+      for (const bool in_place : {false, true}) {
+        Case what{.kind = kind, .counts = std::vector<uint64_t>(n, count), .in_place = in_place};
+        what.root = ++round % n;
+        what.is_shared = (comm.rank() + round) % 3 != 0;
+        check<int64_t>(comm, what);
+      }
+    }
+  }
+}
+
+class SharedMatrix : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedMatrix, testing::Values(1, 2, 3, 8));
+
+TEST_P(SharedMatrix, OfProcessesWithBuffersFromTheLibrary) {
+  Ranks ranks = Ranks::processes(GetParam());
+  on_ranks(ranks.comms(), check_shared);
 }
 
 }  // namespace

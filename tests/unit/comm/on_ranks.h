@@ -12,11 +12,15 @@
 namespace tutti::test {
 
 // Runs `body` on every rank and waits for all.
-inline void on_ranks(uint32_t num_ranks, const std::function<void(Communicator&)>& body) {
-  std::vector<Communicator> ranks = Communicator::threads(num_ranks).value();
+inline void on_ranks(std::vector<Communicator> ranks,
+                     const std::function<void(Communicator&)>& body) {
   std::vector<std::thread> threads;
   for (Communicator& comm : ranks) threads.emplace_back([&] { body(comm); });
   for (std::thread& thread : threads) thread.join();
+}
+
+inline void on_ranks(uint32_t num_ranks, const std::function<void(Communicator&)>& body) {
+  on_ranks(Communicator::threads(num_ranks).value(), body);
 }
 
 // first, first + 1, ...

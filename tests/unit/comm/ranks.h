@@ -11,6 +11,7 @@
 
 #include "comm/group.h"
 #include "comm/node.h"
+#include "tests/support/shm_ranks.h"
 #include "transport/loopback/loopback.h"
 #include "tutti/communicator.h"
 
@@ -23,20 +24,27 @@ class Ranks {
   explicit Ranks(
       uint32_t num_ranks, const Write& write = [](uint32_t, std::string_view) {}) {
     const auto loopback = transport::Loopback::create(num_ranks).value();
-    std::vector<Rank> members;
-    for (uint32_t r = 0; r < num_ranks; ++r) members.emplace_back(r);
     for (uint32_t r = 0; r < num_ranks; ++r) {
-      auto node =
-          std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}), comm::TuningTable(),
-                                       [write, r](std::string_view report) { write(r, report); });
-      groups_.push_back(std::make_shared<comm::Group>(std::move(node), 1, members));
+      add(std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}), comm::TuningTable(),
+                                       [write, r](std::string_view report) { write(r, report); }),
+          num_ranks);
     }
+  }
+  // As if they were processes: tests/support/shm_ranks.h.
+  static Ranks processes(uint32_t num_ranks) {
+    Ranks ranks;
+    for (const auto& shm : shm_ranks(num_ranks)) {
+      ranks.add(std::make_shared<comm::Node>(shm, shm->endpoint()), num_ranks);
+    }
+    return ranks;
   }
 
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(groups_.size()); }
   [[nodiscard]] comm::Node& node(uint32_t rank) { return groups_[rank]->node(); }
   [[nodiscard]] const std::shared_ptr<comm::Group>& group(uint32_t rank) { return groups_[rank]; }
   [[nodiscard]] Communicator comm(uint32_t rank) { return Communicator(groups_[rank]); }
+
+  [[nodiscard]] std::vector<Communicator> comms() const { return {groups_.begin(), groups_.end()}; }
 
   // Without running any engine.
   void await_idle() {
@@ -54,6 +62,13 @@ class Ranks {
   }
 
  private:
+  Ranks() = default;
+  void add(std::shared_ptr<comm::Node> node, uint32_t num_ranks) {
+    std::vector<Rank> members;
+    for (uint32_t r = 0; r < num_ranks; ++r) members.emplace_back(r);
+    groups_.push_back(std::make_shared<comm::Group>(std::move(node), 1, std::move(members)));
+  }
+
   std::vector<std::shared_ptr<comm::Group>> groups_;
 };
 

@@ -31,7 +31,8 @@ TEST_P(AnyReach, EveryCollectiveCompletesInRandomOrders) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AnyOrder, AnyReach,
-                         testing::Values(Reach::kThreads, Reach::kProcesses, Reach::kPulled));
+                         testing::Values(Reach::kThreads, Reach::kProcesses, Reach::kPulled,
+                                         Reach::kRefused));
 
 // Tensor x data x pipeline: every rank is in three groups, and groups share ranks.
 TEST(AnyOrder, OverlappingGroupsComplete) {

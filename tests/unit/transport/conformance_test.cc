@@ -12,8 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/shm_ranks.h"
+#include "transport/heap_memory.h"
 #include "transport/loopback/loopback.h"
-#include "transport/shm/shm.h"
 
 namespace tutti::transport {
 namespace {
@@ -40,27 +41,11 @@ Job loopback_job(uint32_t num_ranks) {
 
 // All ranks in this process, each with maps of its own.
 Job shm_job(uint32_t num_ranks) {
-  std::string directory = testing::TempDir() + "tutti-conformance-XXXXXX";
-  EXPECT_NE(mkdtemp(directory.data()), nullptr);
-  std::vector<std::shared_ptr<Shm>> joined(num_ranks);
-  std::vector<std::thread> threads;
-  for (uint32_t r = 0; r < num_ranks; ++r) {
-    threads.emplace_back([&, r] {
-      joined[r] = Shm::connect({.rank = Rank{r},
-                                .num_ranks = num_ranks,
-                                .directory = directory,
-                                .id = "conformance",
-                                .segment_bytes = kSegmentBytes})
-                      .value();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
   Job job;
-  for (auto& shm : joined) {
+  for (auto& shm : test::shm_ranks(num_ranks, kSegmentBytes)) {
     job.ends.push_back(std::make_unique<Endpoint>(shm->endpoint()));
     job.kept.push_back(std::move(shm));
   }
-  rmdir(directory.c_str());
   return job;
 }
 
@@ -183,6 +168,42 @@ TEST_P(Conformance, GetsMemoryThatIsNotInASegment) {
     ASSERT_TRUE(job[1].pull(Rank{0}, reinterpret_cast<std::byte*>(copy.data()), name, bytes));
   }
   EXPECT_EQ(copy, numbers);
+}
+
+TEST_P(Conformance, ReadsThePeersHeapWhereItLies) {
+  const Job job = make(2);
+  std::byte* const block = job[0].heap().map().value() + 5000;
+  for (int i = 0; i < 1000; ++i) block[i] = static_cast<std::byte>(i);
+  EXPECT_TRUE(job[0].is_shared(block, 1000));
+  const RemoteAddress name = job[0].name(block, 1000);
+  EXPECT_EQ(name.space, RemoteAddress::kHeap);
+  EXPECT_EQ(name.value, 5000u);
+  const std::byte* const seen = job[1].reach(Rank{0}, name, 1000).value();
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(std::memcmp(seen, block, 1000), 0);
+  if (job[1].is_one_process()) return;  // nothing is pulled there
+  std::vector<std::byte> copy(1000);
+  ASSERT_TRUE(job[1].pull(Rank{0}, copy.data(), name, 1000));
+  EXPECT_EQ(std::memcmp(copy.data(), block, 1000), 0);
+}
+
+TEST_P(Conformance, RefusesWhatIsNotInThePeersHeap) {
+  const Job job = make(2);
+  const uint64_t bytes = job[0].heap().bytes();
+  for (const uint64_t offset : {bytes, bytes - 99, UINT64_MAX - 10}) {
+    const RemoteAddress address{RemoteAddress::kHeap, offset};
+    EXPECT_EQ(job[1].reach(Rank{0}, address, 100).error().code, ErrorCode::kMalformed);
+  }
+  EXPECT_TRUE(job[1].reach(Rank{0}, {RemoteAddress::kHeap, bytes - 100}, 100).ok());
+}
+
+// What begins in the heap and ends elsewhere is memory like any other.
+TEST_P(Conformance, DoesNotTakeForTheHeapWhatReachesBeyondIt) {
+  const Job job = make(2);
+  const std::byte* const last = job[0].heap().map().value() + job[0].heap().bytes() - 1;
+  EXPECT_EQ(job[0].name(last, 1).space, RemoteAddress::kHeap);
+  EXPECT_EQ(job[0].name(last, 2).space, RemoteAddress::kPrivate);
+  EXPECT_EQ(job[0].is_shared(last, 2), job[0].is_one_process());
 }
 
 TEST_P(Conformance, SaysThatMemoryCannotBePulled) {
