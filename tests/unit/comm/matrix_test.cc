@@ -365,7 +365,7 @@ TEST_P(Matrix, OfEverySizeAroundALimit) {
 void check_shared(Communicator& comm) {
   const uint32_t n = comm.num_ranks();
   uint32_t round = 0;
-  for (const uint64_t count : {uint64_t{5}, uint64_t{1100}, uint64_t{8193}, uint64_t{40'000}}) {
+  for (const uint64_t count : {5u, 1100u, 8193u, kSanitized ? 0u : 40'000u}) {
     for (const CollectiveKind kind : kAll) {
       for (const bool in_place : {false, true}) {
         Case what{.kind = kind, .counts = std::vector<uint64_t>(n, count), .in_place = in_place};
@@ -378,7 +378,7 @@ void check_shared(Communicator& comm) {
 }
 
 class SharedMatrix : public testing::TestWithParam<uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, SharedMatrix, testing::Values(1, 2, 3, 8));
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedMatrix, testing::Values(1, 2, 3, 5));
 
 TEST_P(SharedMatrix, OfProcessesWithBuffersFromTheLibrary) {
   Ranks ranks = Ranks::processes(GetParam());
