@@ -90,7 +90,8 @@ void show_operations(uint64_t bytes, bool are_processes) {
 }
 
 void show_program(const char* name, const comm::ProgramKey& key, uint32_t num_ranks) {
-  comm::ProgramCache cache(num_ranks, Rank{0});
+  const comm::TuningTable built_in;
+  comm::ProgramCache cache(num_ranks, Rank{0}, built_in);
   (void)cache.find(key).value();
   fmt::print("{:<24} {:>5} {:>9}\n", name, num_ranks, cache.bytes());
 }
