@@ -20,15 +20,6 @@ class Headers(LintTest):
         header.write_text("#pragma once\n#include <string>\nstd::string f();\n")
         self.assert_content(self.lint("headers", self.build))
 
-    def test_leaves_out_a_header_that_its_source_includes_first(self):
-        self.plant("src/ir/pair.h", "#pragma once\nstd::string f();\n")
-        source = self.plant("src/ir/pair.cc", '#include "ir/pair.h"\n')
-        self.assert_content(self.lint("headers", self.build))
-        source.write_text('#include <string>\n\n#include "ir/pair.h"\n')
-        content, said = self.lint("headers", self.build)
-        self.assertFalse(content)
-        self.assertIn("src/ir/pair.h: does not compile alone", said)
-
     def test_forgets_a_clean_header_when_one_it_includes_changes(self):
         self.plant("src/ir/outer.h", '#pragma once\n#include "ir/inner.h"\ninline Inner outer;\n')
         inner = self.plant("src/ir/inner.h", "#pragma once\nstruct Inner {};\n")

@@ -34,6 +34,13 @@ class Tidy(LintTest):
             self.assertRegex(said, rf"src/base/{check}.cc:\d+:\d+: error: .*{check}")
         self.assertRegex(said, r"src/base/header.h:\d+:\d+: error: .*BadlyNamed")
 
+    def test_is_content_with_sources_of_a_folder_that_do_not_compile_together(self):
+        names = [f"src/base/{letter}.cc" for letter in "abc"]
+        for name in names:
+            self.plant(name, "namespace {\nint same() { return 0; }\n}  // namespace\n"
+                             f"int {name[-4]}();\nint {name[-4]}() {{ return same(); }}\n")
+        self.assert_content(self.run_lint(*names))
+
     def test_forgets_a_clean_file_when_it_changes(self):
         source = self.plant("src/base/file.cc", "int fine() { return 0; }\n")
         self.assert_content(self.run_lint("src/base/file.cc"))
