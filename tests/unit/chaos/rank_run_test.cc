@@ -9,8 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/sanitized.h"
+
 namespace tutti::tools::chaos {
 namespace {
+
+using test::kSanitized;
 
 uint64_t seed() {
   const char* const given = std::getenv("TUTTI_SEED");
@@ -21,6 +25,8 @@ uint64_t seed() {
 void run(Settings settings) {
   settings.seed = seed();
   settings.delay_us = 20;
+  // Kernels with sanitizers are a hundred times as slow.
+  if (kSanitized && settings.max_bytes == 0) settings.max_bytes = uint64_t{64} << 10;
   settings = completed(settings).value();
   SCOPED_TRACE("TUTTI_SEED=" + std::to_string(settings.seed));
   auto comms = Communicator::threads(settings.num_ranks).value();
