@@ -214,5 +214,35 @@ TEST(Deadlines, EndAWaitForARankThatDoesNotCall) {
   });
 }
 
+// A call like the last one is not checked again: any difference must make it another one.
+TEST(Communicator, CallsThatAreLikeTheLastOneButForOneThingAreOtherCalls) {
+  on_ranks(2, [](Communicator& comm) {
+    const auto other = static_cast<int64_t>(comm.rank());
+    std::vector<int64_t> in = {1 + other, 5 + other, 7};
+    std::vector<int64_t> out(3);
+    const std::span<const int64_t> input(in);
+    for (int i = 0; i < 3; ++i) {
+      comm.all_reduce(input, std::span(out)).wait().value();
+      EXPECT_EQ(out, (std::vector<int64_t>{3, 11, 14}));
+    }
+    in[2] = 8;
+    comm.all_reduce(input, std::span(out), {.name = "named"}).wait().value();
+    EXPECT_EQ(out, (std::vector<int64_t>{3, 11, 16}));
+    comm.all_reduce(input, std::span(out), {.op = Op::kMax}).wait().value();
+    EXPECT_EQ(out, (std::vector<int64_t>{2, 6, 8}));
+    comm.all_reduce(input.first(2), std::span(out).first(2)).wait().value();
+    EXPECT_EQ(out, (std::vector<int64_t>{3, 11, 8}));
+    std::copy(in.begin(), in.end(), out.begin());
+    comm.broadcast(std::span(out), {.root = 0}).wait().value();
+    EXPECT_EQ(out, (std::vector<int64_t>{1, 5, 8}));
+    std::copy(in.begin(), in.end(), out.begin());
+    comm.broadcast(std::span(out), {.root = 1}).wait().value();
+    EXPECT_EQ(out, (std::vector<int64_t>{2, 6, 8}));
+    const std::span<int64_t> shifted(in.data() + 1, 2);
+    EXPECT_EQ(comm.all_reduce(input.first(2), shifted).wait().error().code,
+              ErrorCode::kInvalidArgument);
+  });
+}
+
 }  // namespace
 }  // namespace tutti

@@ -115,13 +115,19 @@ TEST(Cells, ARangeThatWasAskedForIsNotLeft) {
   EXPECT_EQ(all[0].max_bytes, 4096u);
 }
 
-TEST(Tune, AllRanksComeToTheSameRulesAndTheyMakeATable) {
-  test::Ranks ranks(3);
+// Every kind at a few small sizes.
+TuneOptions small_options(double seconds) {
   TuneOptions options;
   options.kinds = all_kinds();
   options.max_bytes = 256;
   options.factor = 32;
-  options.seconds = 1000;
+  options.seconds = seconds;
+  return options;
+}
+
+TEST(Tune, AllRanksComeToTheSameRulesAndTheyMakeATable) {
+  test::Ranks ranks(3);
+  const TuneOptions options = small_options(1000);
   std::vector<comm::TuningTable> tables(ranks.size());
   on_all(ranks, [&](uint32_t r) {
     size_t told = 0;
@@ -143,10 +149,7 @@ TEST(Tune, AllRanksComeToTheSameRulesAndTheyMakeATable) {
 
 TEST(Tune, WithoutTimeThereAreNoRules) {
   test::Ranks ranks(2);
-  TuneOptions options;
-  options.kinds = all_kinds();
-  options.max_bytes = 256;
-  options.seconds = 0;
+  const TuneOptions options = small_options(0);
   on_all(ranks, [&](uint32_t r) {
     EXPECT_TRUE(tune(ranks.group(r), options, [](const comm::TuningRule&) {}).value().empty());
   });
