@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-Topology wrap(topo::Topology graph) {
+Topology wrap_topology(topo::Topology graph) {
   return Topology(std::make_shared<const topo::Topology>(std::move(graph)));
 }
 
@@ -19,19 +19,19 @@ Topology wrap(topo::Topology graph) {
 
 Result<Topology> Topology::open(const std::string& name_or_path) {
   TUTTI_ASSIGN(topo::Topology graph, topo::open(name_or_path));
-  return wrap(std::move(graph));
+  return wrap_topology(std::move(graph));
 }
 
 Result<Topology> Topology::discover() {
   TUTTI_ASSIGN(topo::Topology graph, topo::discover());
-  return wrap(std::move(graph));
+  return wrap_topology(std::move(graph));
 }
 
 Result<Topology> Topology::subset(const std::vector<uint32_t>& ranks) const {
   std::vector<Rank> chosen;
   for (uint32_t rank : ranks) chosen.emplace_back(rank);
   TUTTI_ASSIGN(topo::Topology graph, topo::subset(*graph_, chosen));
-  return wrap(std::move(graph));
+  return wrap_topology(std::move(graph));
 }
 
 const std::string& Topology::name() const { return graph_->name; }

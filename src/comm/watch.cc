@@ -16,7 +16,7 @@
 namespace tutti::comm {
 namespace {
 
-Error failed(const char* what) {
+Error watch_failed(const char* what) {
   return {ErrorCode::kIo,
           fmt::format("watching the other ranks: {}: {}", what, std::strerror(errno))};
 }
@@ -30,10 +30,10 @@ Result<std::unique_ptr<Watch>> Watch::start(const std::vector<Process>& processe
   if (server) watch->server_.emplace(*std::move(server));
   watch->on_death_ = std::move(on_death);
   watch->stop_ = transport::Descriptor(eventfd(0, EFD_CLOEXEC));
-  if (watch->stop_.get() < 0) return failed("eventfd");
+  if (watch->stop_.get() < 0) return watch_failed("eventfd");
   for (const Process& process : processes) {
     transport::Descriptor fd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-    if (fd.get() < 0 && errno != ESRCH) return failed("pidfd_open");
+    if (fd.get() < 0 && errno != ESRCH) return watch_failed("pidfd_open");
     if (fd.get() < 0) {  // dead already
       watch->on_death_(process);
       continue;

@@ -25,7 +25,7 @@ Error unsupported(Rank rank, std::string_view what) {
 }
 
 // The ends of one rank's connections in one direction, sorted by peer and channel.
-struct Ends {
+struct RankEnds {
   struct End {
     uint32_t peer;
     uint32_t channel;
@@ -49,8 +49,8 @@ uint32_t peer_of(const Step& step, Direction direction) {
   return receives(step.kind) ? step.recv_peer.value : UINT32_MAX;
 }
 
-Ends collect_ends(const RankProgram& program, Direction direction) {
-  Ends ends;
+RankEnds collect_rank_ends(const RankProgram& program, Direction direction) {
+  RankEnds ends;
   for (uint32_t lane = 0; lane < program.lanes.size(); ++lane) {
     const size_t begin = ends.sorted.size();
     for (const Step& step : program.lanes[lane].steps) {
@@ -71,8 +71,8 @@ class ImageMaker {
       : schedule_(schedule), layout_(layout), rank_(rank), program_(schedule.ranks[rank.value]) {}
 
   Result<std::vector<std::byte>> make() && {
-    send_ends_ = collect_ends(program_, Direction::kSend);
-    recv_ends_ = collect_ends(program_, Direction::kRecv);
+    send_ends_ = collect_rank_ends(program_, Direction::kSend);
+    recv_ends_ = collect_rank_ends(program_, Direction::kRecv);
     TUTTI_ASSIGN(sends_, make_connections(send_ends_, Direction::kSend));
     TUTTI_ASSIGN(recvs_, make_connections(recv_ends_, Direction::kRecv));
     for (const Lane& lane : program_.lanes) TUTTI_TRY(add_lane(lane));
@@ -80,20 +80,20 @@ class ImageMaker {
   }
 
  private:
-  Result<std::vector<ConnectionImage>> make_connections(const Ends& ends, Direction direction) {
+  Result<std::vector<ConnectionImage>> make_connections(const RankEnds& ends, Direction direction) {
     const Direction other = direction == Direction::kSend ? Direction::kRecv : Direction::kSend;
     if (ends.sorted.size() >= kNoConnection) {
       return unsupported(rank_, "at most 65535 connections each way");
     }
     std::vector<ConnectionImage> connections;
-    Ends peer_ends;
+    RankEnds peer_ends;
     for (size_t i = 0; i < ends.sorted.size(); ++i) {
       const auto [peer, channel, lane] = ends.sorted[i];
       const bool new_peer = i == 0 || ends.sorted[i - 1].peer != peer;
       if (!new_peer && ends.sorted[i - 1].channel == channel) {
         return fault(peer, channel, "is used by two lanes of this rank");
       }
-      if (new_peer) peer_ends = collect_ends(schedule_.ranks[peer], other);
+      if (new_peer) peer_ends = collect_rank_ends(schedule_.ranks[peer], other);
       const uint32_t peer_index = peer_ends.index(rank_.value, channel);
       if (peer_index == UINT32_MAX) return fault(peer, channel, "has no step at its other end");
       connections.push_back({peer, channel, peer_index, 0});
@@ -197,8 +197,8 @@ class ImageMaker {
   const Layout& layout_;
   const Rank rank_;
   const RankProgram& program_;
-  Ends send_ends_;
-  Ends recv_ends_;
+  RankEnds send_ends_;
+  RankEnds recv_ends_;
   std::vector<LaneImage> lanes_;
   std::vector<StepImage> steps_;
   std::vector<DepImage> deps_;

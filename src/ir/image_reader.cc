@@ -9,7 +9,7 @@
 namespace tutti::ir {
 namespace {
 
-Error malformed(std::string what) {
+Error malformed_image(std::string what) {
   return {ErrorCode::kMalformed, "device image: " + std::move(what)};
 }
 
@@ -18,22 +18,23 @@ Status check_table(TableImage table, size_t record_bytes, size_t num_bytes, cons
   const bool inside =
       table.offset >= sizeof(ImageHeader) && table.offset % 16 == 0 && end <= num_bytes;
   if (inside) return {};
-  return malformed(fmt::format("the table of {} lies outside", name));
+  return malformed_image(fmt::format("the table of {} lies outside", name));
 }
 
 Status check_header(const ImageHeader& h, size_t num_bytes) {
-  if (h.magic != kImageMagic) return malformed("not an image");
-  if (h.version != kImageVersion) return malformed(fmt::format("version {}", h.version));
-  if (h.num_bytes != num_bytes) return malformed("its length is not what it says");
-  if (h.collective >= kNumCollectiveKinds) return malformed("unknown collective");
-  if (h.placement > static_cast<uint8_t>(Placement::kEither)) return malformed("unknown placement");
+  if (h.magic != kImageMagic) return malformed_image("not an image");
+  if (h.version != kImageVersion) return malformed_image(fmt::format("version {}", h.version));
+  if (h.num_bytes != num_bytes) return malformed_image("its length is not what it says");
+  if (h.collective >= kNumCollectiveKinds) return malformed_image("unknown collective");
+  if (h.placement > static_cast<uint8_t>(Placement::kEither))
+    return malformed_image("unknown placement");
   const Collective collective{static_cast<CollectiveKind>(h.collective), h.num_ranks, h.root,
                               h.peer};
   TUTTI_ASSIGN(const Layout layout, Layout::create(collective, h.chunks_per_block));
-  if (h.rank >= h.num_ranks) return malformed("its rank does not exist");
+  if (h.rank >= h.num_ranks) return malformed_image("its rank does not exist");
   if (h.num_input_chunks != layout.num_chunks(Rank{h.rank}, Buffer::kInput) ||
       h.num_output_chunks != layout.num_chunks(Rank{h.rank}, Buffer::kOutput)) {
-    return malformed("its buffers are not those of the collective");
+    return malformed_image("its buffers are not those of the collective");
   }
   TUTTI_TRY(check_table(h.lanes, sizeof(LaneImage), num_bytes, "lanes"));
   TUTTI_TRY(check_table(h.steps, sizeof(StepImage), num_bytes, "steps"));
@@ -46,19 +47,19 @@ Status check_header(const ImageHeader& h, size_t num_bytes) {
 Status check_lanes(const ImageView& image) {
   uint64_t next = 0;
   for (const LaneImage& lane : image.lanes()) {
-    if (lane.first_step != next) return malformed("lanes do not follow one another");
+    if (lane.first_step != next) return malformed_image("lanes do not follow one another");
     next += lane.num_steps;
   }
   if (next == image.steps().size()) return {};
-  return malformed("lanes do not cover the steps");
+  return malformed_image("lanes do not cover the steps");
 }
 
 Status check_connections(const ImageView& image, std::span<const ConnectionImage> connections) {
   const ImageHeader& h = image.header();
-  if (connections.size() > kNoConnection) return malformed("too many connections");
+  if (connections.size() > kNoConnection) return malformed_image("too many connections");
   for (const ConnectionImage& end : connections) {
     if (end.peer >= h.num_ranks || end.peer == h.rank || end.peer_index >= kNoConnection) {
-      return malformed(fmt::format("a connection with rank {}", end.peer));
+      return malformed_image(fmt::format("a connection with rank {}", end.peer));
     }
   }
   return {};
@@ -110,7 +111,7 @@ class StepChecker {
 Result<ImageView> open_image(std::span<const std::byte> bytes) {
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(ImageHeader) == 0;
   if (bytes.size() < sizeof(ImageHeader) || !aligned) {
-    return malformed("too short for a header, or not on 16 bytes");
+    return malformed_image("too short for a header, or not on 16 bytes");
   }
   const ImageView image(bytes);
   TUTTI_TRY(check_header(image.header(), bytes.size()));
@@ -119,7 +120,8 @@ Result<ImageView> open_image(std::span<const std::byte> bytes) {
   TUTTI_TRY(check_connections(image, image.recvs()));
   const StepChecker checker(image);
   for (size_t i = 0; i < image.steps().size(); ++i) {
-    if (!checker.good(image.steps()[i])) return malformed(fmt::format("step {} is damaged", i));
+    if (!checker.good(image.steps()[i]))
+      return malformed_image(fmt::format("step {} is damaged", i));
   }
   return image;
 }

@@ -203,9 +203,9 @@ class Groups {
   std::vector<size_t> parent_;
 };
 
-class Builder {
+class SmiBuilder {
  public:
-  explicit Builder(const Matrix& matrix) : matrix_(matrix) {}
+  explicit SmiBuilder(const Matrix& matrix) : matrix_(matrix) {}
 
   Topology build();
 
@@ -222,7 +222,7 @@ class Builder {
   std::vector<NodeId> nodes_;  // by column
 };
 
-Groups Builder::together(Near reach) const {
+Groups SmiBuilder::together(Near reach) const {
   Groups groups(matrix_.names.size());
   std::map<std::string_view, size_t> first_of_numa;
   for (size_t a = 0; a < matrix_.rows.size(); ++a) {
@@ -236,7 +236,7 @@ Groups Builder::together(Near reach) const {
   return groups;
 }
 
-void Builder::add_devices() {
+void SmiBuilder::add_devices() {
   for (const std::string_view name : matrix_.names) {
     if (is_gpu(name)) {
       nodes_.push_back(add_rank(topology_, fmt::format("gpu{}", name.substr(3)), 0));
@@ -249,7 +249,7 @@ void Builder::add_devices() {
   }
 }
 
-void Builder::add_nvlinks() {
+void SmiBuilder::add_nvlinks() {
   uint32_t most = 0;  // NVLinks that a GPU would have if each cell were links of its own ...
   uint32_t own = 0;   // ... and if all cells were the same links through a switch
   for (const Row& row : matrix_.rows) {
@@ -277,8 +277,8 @@ void Builder::add_nvlinks() {
   }
 }
 
-NodeId Builder::add_group(std::map<size_t, NodeId>& made, size_t group, NodeKind kind,
-                          std::string_view prefix) {
+NodeId SmiBuilder::add_group(std::map<size_t, NodeId>& made, size_t group, NodeKind kind,
+                             std::string_view prefix) {
   const auto [entry, is_new] = made.emplace(group, NodeId());
   if (is_new) {
     entry->second = add_node(topology_, kind, fmt::format("{}{}", prefix, made.size() - 1));
@@ -288,7 +288,7 @@ NodeId Builder::add_group(std::map<size_t, NodeId>& made, size_t group, NodeKind
 
 // Devices one bridge apart share a PCIe switch; switches some bridges apart share a switch above
 // them; all of a NUMA node share its host. A switch with one thing below it is left out.
-void Builder::add_pcie() {
+void SmiBuilder::add_pcie() {
   Groups lower = together(Near::kOneBridge);
   Groups upper = together(Near::kBridges);
   Groups host = together(Near::kNode);
@@ -328,7 +328,7 @@ void Builder::add_pcie() {
   }
 }
 
-Topology Builder::build() {
+Topology SmiBuilder::build() {
   add_devices();
   add_nvlinks();
   add_pcie();
@@ -352,7 +352,7 @@ bool looks_like_nvidia_smi(std::string_view text) {
 Result<Topology> from_nvidia_smi(std::string_view text, const std::string& source) {
   const auto lines = clean_lines(text);
   TUTTI_ASSIGN(const Matrix matrix, Parser(source).parse(lines));
-  Topology topology = Builder(matrix).build();
+  Topology topology = SmiBuilder(matrix).build();
   if (Status status = check(topology); !status) {
     return Error{ErrorCode::kMalformed, fmt::format("{}: {}", source, status.error().message)};
   }

@@ -21,7 +21,7 @@ namespace {
 // for who asks.
 constexpr size_t kAllRanksBytes = size_t{32} << 40;
 
-Error failed(const char* what) {
+Error heap_failed(const char* what) {
   return {ErrorCode::kIo,
           fmt::format("memory for shared buffers: {}: {}", what, std::strerror(errno))};
 }
@@ -53,12 +53,12 @@ std::unique_ptr<HeapMemory> HeapMemory::ordinary(size_t bytes) {
 
 Result<std::unique_ptr<HeapMemory>> HeapMemory::create(size_t bytes) {
   Descriptor file(memfd_create("tutti-buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (file.get() < 0) return failed("memfd_create");
-  if (fchmod(file.get(), 0600) != 0) return failed("fchmod");
-  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return failed("ftruncate");
+  if (file.get() < 0) return heap_failed("memfd_create");
+  if (fchmod(file.get(), 0600) != 0) return heap_failed("fchmod");
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return heap_failed("ftruncate");
   // Not sealed against writing, as segments are: the system would then not take pages back.
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return failed("sealing");
+    return heap_failed("sealing");
   }
   return std::unique_ptr<HeapMemory>(
       new HeapMemory(std::move(file), bytes, PROT_READ | PROT_WRITE));
@@ -66,7 +66,7 @@ Result<std::unique_ptr<HeapMemory>> HeapMemory::create(size_t bytes) {
 
 Result<std::unique_ptr<HeapMemory>> HeapMemory::open(Descriptor file) {
   struct stat facts {};
-  if (fstat(file.get(), &facts) != 0) return failed("fstat");
+  if (fstat(file.get(), &facts) != 0) return heap_failed("fstat");
   const int seals = fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return Error{
@@ -84,7 +84,7 @@ HeapMemory::~HeapMemory() {
 Result<Descriptor> HeapMemory::reader() const {
   Descriptor reader(
       ::open(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), O_RDONLY | O_CLOEXEC));
-  if (reader.get() < 0) return failed("opening it for reading");
+  if (reader.get() < 0) return heap_failed("opening it for reading");
   return reader;
 }
 

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // What a random sequence is for; workload.cc has the others.
-enum Use : uint64_t { kPauses = 101, kTests, kWaits, kMeetings, kFirstOrder };
+enum RunUse : uint64_t { kPauses = 101, kTests, kWaits, kMeetings, kFirstOrder };
 
 std::optional<uint32_t> place_in(const std::vector<uint32_t>& members, uint32_t rank) {
   const auto found = std::find(members.begin(), members.end(), rank);

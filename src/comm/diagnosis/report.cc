@@ -12,7 +12,7 @@ namespace {
 
 // What a person reads before they have understood.
 constexpr size_t kMostOperations = 8;
-constexpr size_t kMostRanks = 8;
+constexpr size_t kMostAbsentNamed = 8;
 
 std::string printable(std::string_view name) {
   std::string text(name);
@@ -89,10 +89,11 @@ class Writer {
 
  private:
   void ranks(const std::vector<uint32_t>& absent) {
-    for (size_t i = 0; i < std::min(absent.size(), kMostRanks); ++i) {
+    for (size_t i = 0; i < std::min(absent.size(), kMostAbsentNamed); ++i) {
       line("      rank {} {}", absent[i], describe_rank(findings_, absent[i]));
     }
-    if (absent.size() > kMostRanks) line("      and {} more", absent.size() - kMostRanks);
+    if (absent.size() > kMostAbsentNamed)
+      line("      and {} more", absent.size() - kMostAbsentNamed);
   }
 
   const Findings& findings_;

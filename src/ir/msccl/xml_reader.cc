@@ -21,7 +21,7 @@ std::optional<Buffer> parse_buffer_letter(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<uint32_t> take_number(std::string_view& text) {
+std::optional<uint32_t> take_xml_number(std::string_view& text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{}) return std::nullopt;
@@ -43,9 +43,9 @@ std::vector<std::string_view> list_of(XmlElement element, const std::string& nam
   }
 }
 
-class Reader {
+class XmlReader {
  public:
-  explicit Reader(std::string source) : file_(std::move(source)) {}
+  explicit XmlReader(std::string source) : file_(std::move(source)) {}
 
   Result<Algo> read(std::string_view text) && {
     tinyxml2::XMLDocument document;
@@ -155,11 +155,11 @@ class Reader {
     for (std::string_view word : list_of(e, "tutti_scratch")) {
       const bool any = word.starts_with("any");
       if (any) word.remove_prefix(3);
-      const auto chunk = any ? kAnyChunk.value : take_number(word);
+      const auto chunk = any ? kAnyChunk.value : take_xml_number(word);
       uint32_t count = 1;
       if (word.starts_with("*")) {
         word.remove_prefix(1);
-        count = take_number(word).value_or(0);
+        count = take_xml_number(word).value_or(0);
       }
       const bool fits = count <= gpu.scratch_chunks - gpu.hint_scratch.size();
       if (!chunk || !word.empty() || count == 0 || !fits) {
@@ -247,10 +247,10 @@ class Reader {
   static void read_hints(XmlElement e, Row& row) {
     row.hint_step = static_cast<int32_t>(e.integer_or("tutti_step", -1, 0, kAnyInt));
     for (std::string_view word : list_of(e, "tutti_after")) {
-      const auto lane = take_number(word);
+      const auto lane = take_xml_number(word);
       const bool dot = word.starts_with(".");
       if (dot) word.remove_prefix(1);
-      const auto step = take_number(word);
+      const auto step = take_xml_number(word);
       if (!lane || !dot || !step || !word.empty()) {
         e.fail("tutti_after", "must be like \"0.3 1.2\"");
         return;
@@ -288,7 +288,7 @@ class Reader {
 }  // namespace
 
 Result<Algo> read_algo(std::string_view text, std::string source) {
-  return Reader(std::move(source)).read(text);
+  return XmlReader(std::move(source)).read(text);
 }
 
 }  // namespace tutti::ir::msccl

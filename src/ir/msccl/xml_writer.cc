@@ -10,7 +10,7 @@ constexpr size_t kMaxAttributes = 16;
 constexpr size_t kStepAttributes = 11;  // written before a step's list, tutti_step included
 constexpr size_t kGpuAttributes = 4;
 
-char buffer_letter(Buffer buffer) {
+char xml_buffer_letter(Buffer buffer) {
   switch (buffer) {
     case Buffer::kInput: return 'i';
     case Buffer::kOutput: return 'o';
@@ -19,7 +19,7 @@ char buffer_letter(Buffer buffer) {
   return '?';
 }
 
-class Writer {
+class XmlWriter {
  public:
   Result<std::string> write(const Algo& algo) && {
     put("<algo name=\"{}\" proto=\"{}\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" "
@@ -85,10 +85,10 @@ class Writer {
     const bool src = !nop && reads_src(step_kind(row.type));
     const bool dst = !nop && writes_dst(step_kind(row.type));
     put("   <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\"", number, to_string(row.type),
-        buffer_letter(row.src_buffer), src ? static_cast<int64_t>(row.src_offset) : -1);
+        xml_buffer_letter(row.src_buffer), src ? static_cast<int64_t>(row.src_offset) : -1);
     put(" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"{}\" depid=\"{}\" deps=\"{}\" hasdep=\"{}\"",
-        buffer_letter(row.dst_buffer), dst ? static_cast<int64_t>(row.dst_offset) : -1, row.count,
-        row.dep_block, row.dep_row, row.has_dep ? 1 : 0);
+        xml_buffer_letter(row.dst_buffer), dst ? static_cast<int64_t>(row.dst_offset) : -1,
+        row.count, row.dep_block, row.dep_row, row.has_dep ? 1 : 0);
     if (row.hint_step >= 0) put(" tutti_step=\"{}\"", row.hint_step);
     std::vector<std::string> after;
     for (StepRef dep : row.hint_after) after.push_back(fmt::format("{}.{}", dep.lane, dep.step));
@@ -122,6 +122,6 @@ class Writer {
 
 }  // namespace
 
-Result<std::string> write_algo(const Algo& algo) { return Writer().write(algo); }
+Result<std::string> write_algo(const Algo& algo) { return XmlWriter().write(algo); }
 
 }  // namespace tutti::ir::msccl

@@ -27,9 +27,10 @@ std::vector<Region> regions_of(uint32_t first, uint32_t count, uint32_t num_rank
   return {output(first, before_wrap), output(0, count - before_wrap)};
 }
 
-class RankWriter {
+class AllGatherBruckWriter {
  public:
-  RankWriter(Builder& b, RingPlace at) : b_(b), at_(at), main_(b.add_lane(Rank{at.rank})) {}
+  AllGatherBruckWriter(Builder& b, RingPlace at)
+      : b_(b), at_(at), main_(b.add_lane(Rank{at.rank})) {}
 
   void write() {
     const uint32_t p = at_.num_ranks;
@@ -69,7 +70,7 @@ class RankWriter {
 
 Result<Schedule> all_gather_bruck(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "bruck"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) RankWriter(b, {r, b.num_ranks()}).write();
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) AllGatherBruckWriter(b, {r, b.num_ranks()}).write();
   return std::move(b).finish();
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace ir;
 
-void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
+void write_all_gather_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
   LaneWriter lane = b.add_lane(Rank{at.rank}, piece);
   lane.send(input(piece), at.next());
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
@@ -37,7 +37,7 @@ Result<Schedule> all_gather_ring(const Collective& collective, const Options& op
   const uint32_t p = b.num_ranks();
   for (uint32_t r = 0; r < p; ++r) {
     for (uint32_t piece = 0; p > 1 && piece < num_pieces; ++piece) {
-      write_piece(b, {r, p}, num_pieces, piece);
+      write_all_gather_piece(b, {r, p}, num_pieces, piece);
     }
     b.add_lane(Rank{r}).copy(input(0, num_pieces), output(r * num_pieces, num_pieces));
   }

@@ -16,7 +16,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_one_shot(Builder& b, RingPlace at) {
   const Rank rank{at.rank};
   std::vector<Arrival> arrivals(at.num_ranks);
   std::vector<StepRef> sent;
@@ -32,7 +32,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> all_reduce_one_shot(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "one_shot"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_one_shot(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

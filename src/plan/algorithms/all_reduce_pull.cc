@@ -23,7 +23,7 @@ using namespace ir;
 
 constexpr uint32_t kResults = 1;  // channel
 
-void write_rank(Builder& b, RingPlace at, uint32_t num_pieces) {
+void write_all_reduce_pull(Builder& b, RingPlace at, uint32_t num_pieces) {
   const Rank rank{at.rank};
   const auto index = [&](uint32_t owner, uint32_t piece) { return owner * num_pieces + piece; };
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
@@ -54,7 +54,7 @@ Result<Schedule> all_reduce_pull(const Collective& collective, const Options& op
   const uint32_t num_pieces = options.chunks != 0 ? options.chunks : 1;
   TUTTI_ASSIGN(const uint32_t num_chunks, chunks_per_block(collective, uint64_t{p} * num_pieces));
   Builder b(collective, {.name = "pull", .chunks_per_block = num_chunks});
-  for (uint32_t r = 0; r < p; ++r) write_rank(b, {r, p}, num_pieces);
+  for (uint32_t r = 0; r < p; ++r) write_all_reduce_pull(b, {r, p}, num_pieces);
   return std::move(b).finish();
 }
 

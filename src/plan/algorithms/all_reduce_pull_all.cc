@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_pull_all(Builder& b, RingPlace at) {
   LaneWriter lane = b.add_lane(Rank{at.rank});
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
     lane.send(input(0), Rank{at.ahead(distance)});
@@ -35,7 +35,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> all_reduce_pull_all(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pull_all", .placement = Placement::kOutOfPlace});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_pull_all(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using namespace ir;
 
-void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
+void write_all_reduce_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
   LaneWriter lane = b.add_lane(Rank{at.rank}, piece);
   const auto index = [&](uint32_t chunk) { return chunk * num_pieces + piece; };
   lane.send(input(index(at.rank)), at.next());
@@ -42,7 +42,7 @@ Result<Schedule> all_reduce_ring(const Collective& collective, const Options& op
   if (p == 1) b.add_lane(Rank{0}).copy(input(0, num_chunks), output(0, num_chunks));
   for (uint32_t r = 0; p > 1 && r < p; ++r) {
     for (uint32_t piece = 0; piece < num_pieces; ++piece) {
-      write_piece(b, {r, p}, num_pieces, piece);
+      write_all_reduce_piece(b, {r, p}, num_pieces, piece);
     }
   }
   return std::move(b).finish();

@@ -25,9 +25,9 @@ namespace {
 
 using namespace ir;
 
-class Writer {
+class AllReduceTwoLevelWriter {
  public:
-  Writer(Builder& b, const Nodes& nodes) : b_(b), nodes_(nodes) {}
+  AllReduceTwoLevelWriter(Builder& b, const Nodes& nodes) : b_(b), nodes_(nodes) {}
 
   void write_rank(Rank rank) {
     const uint32_t node = nodes_.node_of(rank);
@@ -115,7 +115,7 @@ Result<Schedule> all_reduce_two_level(const Collective& collective, const Option
   TUTTI_ASSIGN(const uint32_t num_chunks,
                chunks_per_block(collective, uint64_t{nodes.group_size()} * nodes.num_nodes()));
   Builder b(collective, {.name = "two_level", .chunks_per_block = num_chunks});
-  Writer writer(b, nodes);
+  AllReduceTwoLevelWriter writer(b, nodes);
   for (uint32_t r = 0; r < b.num_ranks(); ++r) writer.write_rank(Rank{r});
   return std::move(b).finish();
 }

@@ -18,7 +18,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_two_shot(Builder& b, RingPlace at) {
   const Rank rank{at.rank};
   std::vector<LaneWriter> lanes;
   std::vector<Arrival> arrivals(at.num_ranks);
@@ -41,7 +41,7 @@ void write_rank(Builder& b, RingPlace at) {
 Result<Schedule> all_reduce_two_shot(const Collective& collective, const Options&) {
   TUTTI_ASSIGN(const uint32_t p, chunks_per_block(collective, collective.num_ranks));
   Builder b(collective, {.name = "two_shot", .chunks_per_block = p});
-  for (uint32_t r = 0; r < p; ++r) write_rank(b, {r, p});
+  for (uint32_t r = 0; r < p; ++r) write_two_shot(b, {r, p});
   return std::move(b).finish();
 }
 

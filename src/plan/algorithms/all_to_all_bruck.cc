@@ -25,9 +25,9 @@ using namespace ir;
 
 constexpr uint32_t kDefaultRadix = 2;
 
-class RankWriter {
+class AllToAllBruckWriter {
  public:
-  RankWriter(Builder& b, RingPlace at)
+  AllToAllBruckWriter(Builder& b, RingPlace at)
       : b_(b), at_(at), lane_(b.add_lane(Rank{at.rank})), lies_(at.num_ranks) {
     for (uint32_t offset = 0; offset < at.num_ranks; ++offset) {
       lies_[offset] = input(at.ahead(offset));
@@ -119,7 +119,8 @@ Result<Schedule> all_to_all_bruck(const Collective& collective, const Options& o
   const uint32_t radix = options.radix != 0 ? options.radix : kDefaultRadix;
   Builder b(collective, {.name = "bruck", .placement = Placement::kOutOfPlace});
   // A larger radix than p has the same one digit, and its powers would not fit.
-  for (uint32_t r = 0; r < p; ++r) RankWriter(b, {r, p}).write(std::min(radix, std::max(p, 2u)));
+  for (uint32_t r = 0; r < p; ++r)
+    AllToAllBruckWriter(b, {r, p}).write(std::min(radix, std::max(p, 2u)));
   return std::move(b).finish();
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_all_to_all_direct(Builder& b, RingPlace at) {
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
     const Rank peer{at.ahead(distance)};
     LaneWriter lane = b.add_lane(Rank{at.rank});
@@ -25,7 +25,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> all_to_all_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct", .placement = Placement::kOutOfPlace});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_all_to_all_direct(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_all_to_all_pairwise(Builder& b, RingPlace at) {
   b.add_lane(Rank{at.rank}).copy(input(at.rank), output(at.rank));
   if (at.num_ranks == 1) return;
   LaneWriter lane = b.add_lane(Rank{at.rank});
@@ -31,7 +31,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> all_to_all_pairwise(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pairwise", .placement = Placement::kOutOfPlace});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_all_to_all_pairwise(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

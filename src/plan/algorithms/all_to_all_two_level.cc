@@ -22,9 +22,9 @@ namespace {
 
 using namespace ir;
 
-class RankWriter {
+class AllToAllTwoLevelWriter {
  public:
-  RankWriter(Builder& b, const Nodes& nodes, Rank rank)
+  AllToAllTwoLevelWriter(Builder& b, const Nodes& nodes, Rank rank)
       : b_(b),
         nodes_(nodes),
         lane_(b.add_lane(rank)),
@@ -143,7 +143,7 @@ class RankWriter {
 Result<Schedule> all_to_all_two_level(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const Nodes nodes, Nodes::create(collective.num_ranks, options.group_size));
   Builder b(collective, {.name = "two_level", .placement = Placement::kOutOfPlace});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) RankWriter(b, nodes, Rank{r}).write();
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) AllToAllTwoLevelWriter(b, nodes, Rank{r}).write();
   return std::move(b).finish();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ir;
 
-constexpr Region kNothing{Buffer::kInput, 0, 0};
+constexpr Region kNothingToMove{Buffer::kInput, 0, 0};
 
 Result<Schedule> barrier_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct", .placement = Placement::kOutOfPlace});
@@ -20,8 +20,8 @@ Result<Schedule> barrier_direct(const Collective& collective, const Options&) {
     for (uint32_t distance = 1; distance < p; ++distance) {
       const Rank peer{RingPlace{r, p}.ahead(distance)};
       LaneWriter lane = b.add_lane(Rank{r});
-      lane.send(kNothing, peer);
-      lane.recv(kNothing, peer);
+      lane.send(kNothingToMove, peer);
+      lane.recv(kNothingToMove, peer);
     }
   }
   return std::move(b).finish();

@@ -19,9 +19,9 @@ namespace {
 
 using namespace ir;
 
-class Writer {
+class ScatterAllGatherWriter {
  public:
-  explicit Writer(const Collective& collective)
+  explicit ScatterAllGatherWriter(const Collective& collective)
       : b_(collective, {.name = "scatter_all_gather", .chunks_per_block = collective.num_ranks}),
         root_(collective.root),
         held_(binomial_tree(collective.num_ranks, root_)) {}
@@ -83,7 +83,7 @@ class Writer {
 };
 
 Result<Schedule> broadcast_scatter_all_gather(const Collective& collective, const Options&) {
-  return Writer(collective).write();
+  return ScatterAllGatherWriter(collective).write();
 }
 
 }  // namespace

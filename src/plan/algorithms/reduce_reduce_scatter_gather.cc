@@ -23,9 +23,9 @@ using namespace ir;
 
 constexpr uint32_t kTravelPositions = 2;
 
-class Writer {
+class ReduceScatterGatherWriter {
  public:
-  explicit Writer(const Collective& collective)
+  explicit ReduceScatterGatherWriter(const Collective& collective)
       : b_(collective, {.name = "reduce_scatter_gather", .chunks_per_block = collective.num_ranks}),
         root_(collective.root),
         tree_(binomial_tree(collective.num_ranks, root_)) {}
@@ -107,7 +107,7 @@ class Writer {
 };
 
 Result<Schedule> reduce_reduce_scatter_gather(const Collective& collective, const Options&) {
-  return Writer(collective).write();
+  return ReduceScatterGatherWriter(collective).write();
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_reduce_scatter_direct(Builder& b, RingPlace at) {
   const Rank rank{at.rank};
   std::vector<Arrival> arrivals(at.num_ranks);
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
@@ -29,7 +29,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> reduce_scatter_direct(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "direct"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_reduce_scatter_direct(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at) {
+void write_reduce_scatter_pairwise(Builder& b, RingPlace at) {
   LaneWriter lane = b.add_lane(Rank{at.rank});
   Region sum = input(at.rank);
   std::optional<StepRef> sent;
@@ -32,7 +32,7 @@ void write_rank(Builder& b, RingPlace at) {
 
 Result<Schedule> reduce_scatter_pairwise(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "pairwise"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_reduce_scatter_pairwise(b, {r, b.num_ranks()});
   return std::move(b).finish();
 }
 

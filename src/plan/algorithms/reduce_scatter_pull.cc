@@ -17,7 +17,7 @@ namespace {
 
 using namespace ir;
 
-void write_rank(Builder& b, RingPlace at, uint32_t num_pieces) {
+void write_reduce_scatter_pull(Builder& b, RingPlace at, uint32_t num_pieces) {
   for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
     const uint32_t peer = at.ahead(distance);
     LaneWriter offers = b.add_lane(Rank{at.rank});
@@ -35,7 +35,8 @@ Result<Schedule> reduce_scatter_pull(const Collective& collective, const Options
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
   Builder b(collective, {.name = "pull", .chunks_per_block = num_pieces});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, {r, b.num_ranks()}, num_pieces);
+  for (uint32_t r = 0; r < b.num_ranks(); ++r)
+    write_reduce_scatter_pull(b, {r, b.num_ranks()}, num_pieces);
   return std::move(b).finish();
 }
 

@@ -38,7 +38,7 @@ Held place_for_sums(Builder& b, Rank rank, const Held& held, Range blocks) {
   return {Buffer::kScratch, blocks};
 }
 
-void write_rank(Builder& b, Rank rank) {
+void write_recursive_halving(Builder& b, Rank rank) {
   LaneWriter lane = b.add_lane(rank);
   Held held{Buffer::kInput, {0, b.num_ranks()}};
   std::optional<StepRef> sent;
@@ -55,7 +55,7 @@ void write_rank(Builder& b, Rank rank) {
 
 Result<Schedule> reduce_scatter_recursive_halving(const Collective& collective, const Options&) {
   Builder b(collective, {.name = "recursive_halving"});
-  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_rank(b, Rank{r});
+  for (uint32_t r = 0; r < b.num_ranks(); ++r) write_recursive_halving(b, Rank{r});
   return std::move(b).finish();
 }
 

@@ -21,7 +21,7 @@ using namespace ir;
 
 constexpr uint32_t kTravelPositions = 2;
 
-void write_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
+void write_reduce_scatter_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
   const Rank rank{at.rank};
   LaneWriter lane = b.add_lane(rank, piece);
   const auto own = [&](uint32_t distance) {
@@ -48,7 +48,7 @@ Result<Schedule> reduce_scatter_ring(const Collective& collective, const Options
   if (p == 1) b.add_lane(Rank{0}).copy(input(0, num_pieces), output(0, num_pieces));
   for (uint32_t r = 0; p > 1 && r < p; ++r) {
     for (uint32_t piece = 0; piece < num_pieces; ++piece) {
-      write_piece(b, {r, p}, num_pieces, piece);
+      write_reduce_scatter_piece(b, {r, p}, num_pieces, piece);
     }
   }
   return std::move(b).finish();

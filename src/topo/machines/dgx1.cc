@@ -27,7 +27,7 @@ constexpr LinkCounts kCounts = {{{0, 1, 1, 2, 2, 0, 0, 0},
                                  {0, 0, 1, 0, 1, 2, 0, 2},
                                  {0, 0, 0, 1, 2, 1, 2, 0}}};
 
-struct Model {
+struct Dgx1Model {
   const char* name;
   double memory_gbps;
   double nvlink_gbps;
@@ -35,7 +35,7 @@ struct Model {
   size_t num_nics;        // NIC i is on PCIe switch i
 };
 
-Topology make(const Model& model) {
+Topology make(const Dgx1Model& model) {
   Topology topology;
   topology.name = model.name;
   std::array<NodeId, kNumGpus> gpus;

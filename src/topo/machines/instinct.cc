@@ -35,7 +35,8 @@ const std::array<std::vector<Peer>, 16> kMi250xLinks = {{{{1, 4}, {4, 2}, {8, 1}
                                                          {}}};
 
 // PCIe switches of so many GPUs and one NIC, half of them on each of two sockets.
-void add_pcie(Topology& topology, uint32_t gpus_per_switch, const Wire& wire, double nic_gbps) {
+void add_instinct_pcie(Topology& topology, uint32_t gpus_per_switch, const Wire& wire,
+                       double nic_gbps) {
   const NodeId sockets[] = {add_node(topology, NodeKind::kHost, "cpu0"),
                             add_node(topology, NodeKind::kHost, "cpu1")};
   connect(topology, sockets[0], sockets[1], socket(kSocketAmdGbps));
@@ -67,7 +68,7 @@ Topology mi250x() {
               {LinkClass::kXgmi, peer.count * kXgmiMi250Gbps, kXgmiNs});
     }
   }
-  add_pcie(topology, 2, pcie(16), 25);
+  add_instinct_pcie(topology, 2, pcie(16), 25);
   return topology;
 }
 
@@ -84,7 +85,7 @@ Topology mi300x() {
               {LinkClass::kXgmi, kXgmiMi300Gbps, kXgmiNs});
     }
   }
-  add_pcie(topology, 1, pcie(32), 50);
+  add_instinct_pcie(topology, 1, pcie(32), 50);
   return topology;
 }
 

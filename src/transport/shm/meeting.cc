@@ -20,7 +20,7 @@
 namespace tutti::transport {
 namespace {
 
-Error failed(const char* what) {
+Error meeting_failed(const char* what) {
   return {ErrorCode::kIo,
           fmt::format("meeting the other ranks: {}: {}", what, std::strerror(errno))};
 }
@@ -34,7 +34,7 @@ Status wait_readable(int socket, uint64_t deadline_ns) {
     pollfd waited{socket, POLLIN, 0};
     const int ready = poll(&waited, 1, static_cast<int>(std::min<uint64_t>(left_ms, 1000)));
     if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return failed("poll");
+    if (ready < 0 && errno != EINTR) return meeting_failed("poll");
   }
 }
 
@@ -43,11 +43,12 @@ Status wait_readable(int socket, uint64_t deadline_ns) {
 Result<Listener> Listener::open(std::string path) {
   TUTTI_ASSIGN(const sockaddr_un address, local_address(path));
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0) return failed("socket");
-  if (bind(socket.get(), generic(address), sizeof address) != 0) return failed(path.c_str());
+  if (socket.get() < 0) return meeting_failed("socket");
+  if (bind(socket.get(), generic(address), sizeof address) != 0)
+    return meeting_failed(path.c_str());
   Listener listener(std::move(socket), std::move(path));
-  if (chmod(listener.path_.c_str(), 0600) != 0) return failed("chmod");
-  if (listen(listener.socket_.get(), SOMAXCONN) != 0) return failed("listen");
+  if (chmod(listener.path_.c_str(), 0600) != 0) return meeting_failed("chmod");
+  if (listen(listener.socket_.get(), SOMAXCONN) != 0) return meeting_failed("listen");
   return listener;
 }
 
@@ -62,7 +63,7 @@ Result<Descriptor> Listener::accept(uint64_t deadline_ns) const {
     Descriptor peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (peer.get() < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      return failed("accept");
+      return meeting_failed("accept");
     }
     TUTTI_ASSIGN(const ucred who, process_behind(peer.get()));
     if (who.uid == geteuid()) return peer;
@@ -74,7 +75,7 @@ Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
   // Liveness: rank 0 listens when it starts; the deadline ends it if it does not.
   while (true) {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (socket.get() < 0) return failed("socket");
+    if (socket.get() < 0) return meeting_failed("socket");
     if (connect(socket.get(), generic(address), sizeof address) == 0) {
       TUTTI_ASSIGN(const ucred who, process_behind(socket.get()));
       if (who.uid == geteuid()) return socket;
@@ -82,7 +83,7 @@ Result<Descriptor> connect_to(const std::string& path, uint64_t deadline_ns) {
                    fmt::format("{} belongs to user {}, not to us", path, who.uid)};
     }
     const bool not_yet = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
-    if (!not_yet && errno != EINTR) return failed(path.c_str());
+    if (!not_yet && errno != EINTR) return meeting_failed(path.c_str());
     if (base::now_ns() >= deadline_ns) {
       return Error{ErrorCode::kDeadline, "rank 0 did not come: nobody listens at " + path};
     }
@@ -100,7 +101,7 @@ Status send_introduction(int socket, const Introduced& introduced) {
   // it fail.
   while (send_with(socket, std::as_bytes(std::span(&introduction, 1)), descriptors, MSG_NOSIGNAL) !=
          sizeof introduction) {
-    if (errno != EINTR) return failed("sendmsg");
+    if (errno != EINTR) return meeting_failed("sendmsg");
   }
   return {};
 }
@@ -111,7 +112,7 @@ Result<Introduced> receive_introduction(int socket, uint64_t deadline_ns) {
   Descriptor descriptors[3];
   const ssize_t got = receive_with(
       socket, std::as_writable_bytes(std::span(&introduced.introduction, 1)), descriptors);
-  if (got < 0) return failed("recvmsg");
+  if (got < 0) return meeting_failed("recvmsg");
   introduced.segment = std::move(descriptors[0]);
   introduced.bell = std::move(descriptors[1]);
   introduced.heap = std::move(descriptors[2]);

@@ -20,12 +20,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // Packets end at 59 elements, staging at 8192; the last is several tiles.
-constexpr uint64_t kCounts[] = {0, 1, 59, 60, 8192, 8193, 100'003};
+constexpr uint64_t kMessageCounts[] = {0, 1, 59, 60, 8192, 8193, 100'003};
 
 TEST(SendRecv, MovesAnySizeBothWays) {
   on_ranks(2, [](Communicator& comm) {
     const uint32_t peer = 1 - comm.rank();
-    for (const uint64_t count : kCounts) {
+    for (const uint64_t count : kMessageCounts) {
       const auto own = numbers(count, 1000 * comm.rank());
       std::vector<int64_t> theirs(count, -1);
       Work both = comm.send(std::span(own), peer);

@@ -21,7 +21,7 @@ TEST(Shape, EveryAlgorithmIsAccepted) {
   }
 }
 
-struct Fault {
+struct BadShape {
   const char* name;
   std::function<void(Schedule&)> make;
   const char* message;
@@ -32,7 +32,7 @@ Step& step(Schedule& s, uint32_t lane, uint32_t index) {
   return s.ranks[0].lanes[lane].steps[index];
 }
 
-const Fault kFaults[] = {
+const BadShape kShapeFaults[] = {
     {"NoRanks", [](Schedule& s) { s.collective.num_ranks = 0; }, "at least one rank", false},
     {"RootOutside", [](Schedule& s) { s.collective.root = 9; }, "root 9", false},
     {"StrayRoot", [](Schedule& s) { s.collective.root = 1; }, "has no root", false},
@@ -77,7 +77,7 @@ const Fault kFaults[] = {
      "outside the rank"},
 };
 
-class ShapeFault : public testing::TestWithParam<Fault> {};
+class ShapeFault : public testing::TestWithParam<BadShape> {};
 
 TEST_P(ShapeFault, IsRefusedWithItsPlace) {
   Schedule schedule = test::every_kind();
@@ -92,7 +92,7 @@ TEST_P(ShapeFault, IsRefusedWithItsPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShapeFault, testing::ValuesIn(kFaults),
+INSTANTIATE_TEST_SUITE_P(All, ShapeFault, testing::ValuesIn(kShapeFaults),
                          [](const auto& fault) { return fault.param.name; });
 
 }  // namespace

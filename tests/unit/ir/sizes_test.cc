@@ -7,7 +7,7 @@
 namespace tutti::ir {
 namespace {
 
-Layout make(CollectiveKind kind, uint32_t num_ranks, uint32_t chunks) {
+Layout make_sized(CollectiveKind kind, uint32_t num_ranks, uint32_t chunks) {
   return Layout::create({kind, num_ranks, 0, 0}, chunks).value();
 }
 
@@ -42,12 +42,12 @@ TEST(Sizes, PiecesOfARowNearTwoToThe63DoNotOverflow) {
 TEST(Sizes, EvenChunksAddUpToTheMessage) {
   for (uint64_t elems : {0, 1, 5, 12, 13, 101}) {
     for (uint32_t chunks : {1, 3, 4}) {
-      const Layout one = make(CollectiveKind::kAllReduce, 5, chunks);
+      const Layout one = make_sized(CollectiveKind::kAllReduce, 5, chunks);
       EXPECT_EQ(sum_of_chunks(one, Sizes::even(one, elems)), elems);
-      const Layout row = make(CollectiveKind::kAllGather, 5, chunks);
+      const Layout row = make_sized(CollectiveKind::kAllGather, 5, chunks);
       EXPECT_EQ(sum_of_chunks(row, Sizes::even(row, elems)), elems);
       // The length is that of one rank's input; there are five of them.
-      const Layout square = make(CollectiveKind::kAllToAll, 5, chunks);
+      const Layout square = make_sized(CollectiveKind::kAllToAll, 5, chunks);
       EXPECT_EQ(sum_of_chunks(square, Sizes::even(square, elems)), 5 * elems);
     }
   }
@@ -56,7 +56,7 @@ TEST(Sizes, EvenChunksAddUpToTheMessage) {
 TEST(Sizes, AnyChunkIsAsLargeAsTheLargest) {
   for (uint64_t elems : {0, 1, 5, 12, 13, 101}) {
     for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
-      const Layout layout = make(kind, 3, 4);
+      const Layout layout = make_sized(kind, 3, 4);
       const Sizes sizes = Sizes::even(layout, elems);
       uint64_t largest = 0;
       for (uint32_t c = 0; c < layout.num_chunks(); ++c) {
@@ -68,7 +68,7 @@ TEST(Sizes, AnyChunkIsAsLargeAsTheLargest) {
 }
 
 TEST(Sizes, UnevenBlocksKeepTheirCounts) {
-  const Layout layout = make(CollectiveKind::kAllGather, 4, 2);
+  const Layout layout = make_sized(CollectiveKind::kAllGather, 4, 2);
   const Sizes sizes = Sizes::uneven(layout, {0, 7, 1, 100}).value();
   EXPECT_EQ(sizes.block_elems(1), 7u);
   EXPECT_EQ(sizes.chunk_elems(ChunkId{0}), 0u);
@@ -77,13 +77,13 @@ TEST(Sizes, UnevenBlocksKeepTheirCounts) {
 }
 
 TEST(Sizes, BarrierHasNoCountsAndNoSize) {
-  const Layout layout = make(CollectiveKind::kBarrier, 4, 1);
+  const Layout layout = make_sized(CollectiveKind::kBarrier, 4, 1);
   EXPECT_EQ(Sizes::even(layout, 0).chunk_elems(kAnyChunk), 0u);
   EXPECT_EQ(Sizes::uneven(layout, {}).value().chunk_elems(kAnyChunk), 0u);
 }
 
 TEST(Sizes, RefusesAWrongNumberOfCountsAndASumThatOverflows) {
-  const Layout layout = make(CollectiveKind::kAllGather, 2, 1);
+  const Layout layout = make_sized(CollectiveKind::kAllGather, 2, 1);
   EXPECT_FALSE(Sizes::uneven(layout, {1}));
   EXPECT_FALSE(Sizes::uneven(layout, {1, 2, 3}));
   EXPECT_FALSE(Sizes::uneven(layout, {uint64_t{1} << 62, uint64_t{1} << 62}));

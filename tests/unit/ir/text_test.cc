@@ -37,12 +37,12 @@ constexpr const char* kSmall = R"({
 }
 )";
 
-std::string error_of(const std::string& text) {
+std::string text_error_of(const std::string& text) {
   const Result<Schedule> schedule = from_text(text, "small.json");
   return schedule ? "" : schedule.error().message;
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
+std::string text_with(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
@@ -110,14 +110,14 @@ TEST(Text, SendRecvNamesRootAndPeer) {
   EXPECT_EQ(from_text(to_text(schedule), "text").value(), schedule);
 }
 
-struct Fault {
+struct BadText {
   const char* name;
   const char* from;
   const char* to;
   const char* message;
 };
 
-const Fault kFaults[] = {
+const BadText kTextFaults[] = {
     {"NotJson", "\"ranks\": [", "\"ranks\": [[", "small.json:"},
     {"WrongVersion", "\"tutti_schedule\": 1", "\"tutti_schedule\": 2", ":2: 'tutti_schedule'"},
     {"VersionMissing", "\"tutti_schedule\": 1,", "", "'tutti_schedule' is missing"},
@@ -166,20 +166,20 @@ const Fault kFaults[] = {
     {"ScratchOutside", "\"0:3\"", "\"3:6\"", "scratch[0] is sized as chunk 3"},
 };
 
-class TextFault : public testing::TestWithParam<Fault> {};
+class TextFault : public testing::TestWithParam<BadText> {};
 
 TEST_P(TextFault, IsRefusedWithLineAndField) {
-  const std::string error = error_of(replaced(kSmall, GetParam().from, GetParam().to));
+  const std::string error = text_error_of(text_with(kSmall, GetParam().from, GetParam().to));
   EXPECT_THAT(error, StartsWith("small.json:"));
   EXPECT_THAT(error, HasSubstr(GetParam().message));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TextFault, testing::ValuesIn(kFaults),
+INSTANTIATE_TEST_SUITE_P(All, TextFault, testing::ValuesIn(kTextFaults),
                          [](const auto& fault) { return fault.param.name; });
 
 TEST(Text, RefusesNothingAndOtherJson) {
   for (const char* text : {"", " ", "[]", "7", "null", "\"ring\"", "{}", "{"}) {
-    EXPECT_THAT(error_of(text), StartsWith("small.json:")) << text;
+    EXPECT_THAT(text_error_of(text), StartsWith("small.json:")) << text;
   }
 }
 

@@ -10,14 +10,15 @@
 namespace tutti::engine {
 namespace {
 
-constexpr size_t kCounts[] = {0, 1, 2, 3, 7, 8, 17, 33, 65, 1023};
+constexpr size_t kScaledCounts[] = {0, 1, 2, 3, 7, 8, 17, 33, 65, 1023};
 
 template <class T>
 class Scale : public testing::Test {};
 
-using Elements = testing::Types<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
-                                uint64_t, Float16, BFloat16, float, double, Float8E4M3, Float8E5M2>;
-TYPED_TEST_SUITE(Scale, Elements);
+using ScaledElements =
+    testing::Types<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t,
+                   Float16, BFloat16, float, double, Float8E4M3, Float8E5M2>;
+TYPED_TEST_SUITE(Scale, ScaledElements);
 
 template <class T>
 T times(T element, double factor) {
@@ -46,7 +47,7 @@ TYPED_TEST(Scale, MultipliesAnyCountAtAnyAddressAndInPlace) {
   for_each_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const double factor : {0.0, 1.0, -3.0, 2.75, 1e-3, 1e9}) {
-      for (const size_t count : kCounts) {
+      for (const size_t count : kScaledCounts) {
         const std::vector<TypeParam> made = elements<TypeParam>(count, 1);
         Shifted<TypeParam> src(made, 3);
         Shifted<TypeParam> dst(made, 1);
@@ -66,7 +67,7 @@ TYPED_TEST(Scale, DividesRoundedOnceAndIntegersTowardsZero) {
   for_each_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const uint64_t divisor : {1ULL, 2ULL, 3ULL, 7ULL, 300ULL, 1ULL << 20, 1ULL << 40}) {
-      for (const size_t count : kCounts) {
+      for (const size_t count : kScaledCounts) {
         const std::vector<TypeParam> made = elements<TypeParam>(count, 1);
         Shifted<TypeParam> dst(made, 1);
         divide(data_type_of<TypeParam>, dst.data(), count, divisor);

@@ -10,10 +10,10 @@ namespace {
 
 using ir::StepKind;
 
-constexpr std::string_view kAlgorithms[] = {"ring", "recursive_doubling", "bruck",
+constexpr std::string_view kAllGathers[] = {"ring", "recursive_doubling", "bruck",
                                             "neighbor_exchange", "direct"};
-constexpr uint64_t kAlpha = 1000;
-constexpr uint64_t kBeta = 7;
+constexpr uint64_t kGatherAlpha = 1000;
+constexpr uint64_t kGatherBeta = 7;
 
 ir::Schedule all_gather(std::string_view algorithm, uint32_t p, const Options& options = {}) {
   return make({.kind = CollectiveKind::kAllGather, .num_ranks = p}, algorithm, options).value();
@@ -21,7 +21,7 @@ ir::Schedule all_gather(std::string_view algorithm, uint32_t p, const Options& o
 
 TEST(AllGather, IsProvedAndRightForAnyRanks) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kAllGathers) {
       expect_proved_and_right(all_gather(algorithm, p));
     }
     for (const uint32_t chunks : {2u, 5u}) {
@@ -31,7 +31,7 @@ TEST(AllGather, IsProvedAndRightForAnyRanks) {
 }
 
 TEST(AllGather, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kAllGathers) {
     const ir::Schedule schedule = all_gather(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -40,7 +40,7 @@ TEST(AllGather, OfOneRankIsACopy) {
 
 TEST(AllGather, NeedsNoScratchAndBringsEveryBlockToEveryRankOnce) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kAllGathers) {
       const ir::Schedule schedule = all_gather(algorithm, p);
       EXPECT_EQ(max_scratch(schedule), 0u) << algorithm;
       for (uint32_t r = 0; r < p; ++r) {
@@ -59,7 +59,8 @@ TEST(AllGather, NeedsNoScratchAndBringsEveryBlockToEveryRankOnce) {
 TEST(AllGatherRing, TakesOneRoundARankAndTalksToNeighboursOnly) {
   for (const uint32_t p : rank_counts()) {
     const ir::Schedule schedule = all_gather("ring", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), (p - 1) * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(schedule, kGatherAlpha, kGatherBeta),
+              (p - 1) * (kGatherAlpha + kGatherBeta));
     for (uint32_t r = 0; r < p; ++r) {
       for (const ir::Step* step : all_steps(schedule.ranks[r])) {
         const bool is_right = !ir::sends(step->kind) || step->send_peer == Rank{(r + 1) % p};
@@ -91,8 +92,8 @@ TEST(AllGatherRing, RefusesMoreChunksThanCanBeNumbered) {
 
 TEST(AllGatherRecursiveDoubling, TakesLog2RoundsForPowersOfTwo) {
   for (const uint32_t p : {2u, 4u, 8u, 16u, 32u, 64u}) {
-    EXPECT_EQ(lending_time(all_gather("recursive_doubling", p), kAlpha, kBeta),
-              ceil_log2(p) * kAlpha + (p - 1) * kBeta);
+    EXPECT_EQ(lending_time(all_gather("recursive_doubling", p), kGatherAlpha, kGatherBeta),
+              ceil_log2(p) * kGatherAlpha + (p - 1) * kGatherBeta);
   }
 }
 
@@ -106,7 +107,8 @@ TEST(AllGatherRecursiveDoubling, TakesAsManyRoundsAsTheNextPowerOfTwo) {
 
 TEST(AllGatherBruck, TakesCeilLog2RoundsForAnyRanks) {
   for (const uint32_t p : rank_counts()) {
-    EXPECT_EQ(lending_time(all_gather("bruck", p), kAlpha, 0), ceil_log2(p) * kAlpha) << p;
+    EXPECT_EQ(lending_time(all_gather("bruck", p), kGatherAlpha, 0), ceil_log2(p) * kGatherAlpha)
+        << p;
   }
 }
 
@@ -127,9 +129,11 @@ TEST(AllGatherBruck, CutsAMessageInTwoOnlyWhereItWraps) {
 TEST(AllGatherNeighborExchange, TakesHalfTheRoundsOfARing) {
   for (const uint32_t p : rank_counts()) {
     if (p == 1) continue;
-    const uint64_t expected = p % 2 == 0 ? (kAlpha + kBeta) + (p / 2 - 1) * (kAlpha + 2 * kBeta)
-                                         : (p - 1) / 2 * (kAlpha + kBeta);
-    EXPECT_EQ(lending_time(all_gather("neighbor_exchange", p), kAlpha, kBeta), expected) << p;
+    const uint64_t expected =
+        p % 2 == 0 ? (kGatherAlpha + kGatherBeta) + (p / 2 - 1) * (kGatherAlpha + 2 * kGatherBeta)
+                   : (p - 1) / 2 * (kGatherAlpha + kGatherBeta);
+    EXPECT_EQ(lending_time(all_gather("neighbor_exchange", p), kGatherAlpha, kGatherBeta), expected)
+        << p;
   }
 }
 
@@ -148,7 +152,7 @@ TEST(AllGatherNeighborExchange, TalksToNeighboursOnlyAndSendsEveryBlockOnce) {
 
 TEST(AllGatherDirect, SendsToEveryoneAtOnceEachInItsOwnLane) {
   const ir::Schedule schedule = all_gather("direct", 7);
-  EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), kAlpha + kBeta);
+  EXPECT_EQ(lending_time(schedule, kGatherAlpha, kGatherBeta), kGatherAlpha + kGatherBeta);
   for (uint32_t r = 0; r < 7; ++r) {
     std::set<uint32_t> peers;
     EXPECT_EQ(schedule.ranks[r].lanes.size(), 7u);

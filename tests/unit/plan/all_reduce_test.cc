@@ -10,11 +10,11 @@ namespace {
 using ir::StepKind;
 using testing::HasSubstr;
 
-constexpr std::string_view kAlgorithms[] = {"ring",     "recursive_doubling", "rabenseifner",
+constexpr std::string_view kAllReduces[] = {"ring",     "recursive_doubling", "rabenseifner",
                                             "one_shot", "two_shot",           "two_level",
                                             "pull",     "double_tree"};
-constexpr uint64_t kAlpha = 1000;
-constexpr uint64_t kBeta = 7;
+constexpr uint64_t kReduceAlpha = 1000;
+constexpr uint64_t kReduceBeta = 7;
 
 ir::Schedule all_reduce(std::string_view algorithm, uint32_t p, const Options& options = {}) {
   return make({.kind = CollectiveKind::kAllReduce, .num_ranks = p}, algorithm, options).value();
@@ -22,7 +22,7 @@ ir::Schedule all_reduce(std::string_view algorithm, uint32_t p, const Options& o
 
 TEST(AllReduce, IsProvedAndRightForAnyRanks) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kAllReduces) {
       expect_proved_and_right(all_reduce(algorithm, p));
     }
     for (const uint32_t chunks : {1u, 2u, 5u}) {
@@ -33,7 +33,7 @@ TEST(AllReduce, IsProvedAndRightForAnyRanks) {
 }
 
 TEST(AllReduce, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kAllReduces) {
     const ir::Schedule schedule = all_reduce(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -41,7 +41,7 @@ TEST(AllReduce, OfOneRankIsACopy) {
 }
 
 TEST(AllReduce, ReducesEveryChunkInTheSameOrderForAllRanks) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kAllReduces) {
     for (const uint32_t p : {2u, 3u, 5u, 8u, 13u, 24u}) {
       const ir::Schedule schedule = all_reduce(algorithm, p);
       ReductionTrees trees(schedule);
@@ -79,7 +79,8 @@ TEST(AllReduce, CopiesNothingWhereASumCanBeWrittenToItsPlace) {
 
 TEST(AllReduceRing, TakesExactlyTheTextbookTime) {
   for (const uint32_t p : rank_counts()) {
-    EXPECT_EQ(lending_time(all_reduce("ring", p), kAlpha, kBeta), 2 * (p - 1) * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(all_reduce("ring", p), kReduceAlpha, kReduceBeta),
+              2 * (p - 1) * (kReduceAlpha + kReduceBeta));
   }
 }
 
@@ -123,8 +124,8 @@ TEST(AllReduce, RefusesMoreThan65536Chunks) {
 TEST(AllReduceRecursiveDoubling, TakesLog2RoundsAndTwoMoreToFold) {
   for (const uint32_t p : rank_counts()) {
     const uint32_t rounds = floor_log2(p) + (std::has_single_bit(p) ? 0 : 2);
-    EXPECT_EQ(lending_time(all_reduce("recursive_doubling", p), kAlpha, kBeta),
-              rounds * (kAlpha + kBeta))
+    EXPECT_EQ(lending_time(all_reduce("recursive_doubling", p), kReduceAlpha, kReduceBeta),
+              rounds * (kReduceAlpha + kReduceBeta))
         << p;
   }
 }
@@ -137,8 +138,8 @@ TEST(AllReduceRecursiveDoubling, NeedsTwoMessagesOfScratchAtMost) {
 
 TEST(AllReduceRabenseifner, TakesTheTextbookTimeForPowersOfTwo) {
   for (const uint32_t p : {2u, 4u, 8u, 16u, 32u, 64u}) {
-    EXPECT_EQ(lending_time(all_reduce("rabenseifner", p), kAlpha, kBeta),
-              2 * (ceil_log2(p) * kAlpha + (p - 1) * kBeta));
+    EXPECT_EQ(lending_time(all_reduce("rabenseifner", p), kReduceAlpha, kReduceBeta),
+              2 * (ceil_log2(p) * kReduceAlpha + (p - 1) * kReduceBeta));
   }
 }
 
@@ -151,7 +152,7 @@ TEST(AllReduceRabenseifner, HasAtMostFourMessagesMoreOnTheCriticalPathElsewhere)
 TEST(AllReduceOneShot, TakesOneRound) {
   for (const uint32_t p : {2u, 7u, 16u}) {
     const ir::Schedule schedule = all_reduce("one_shot", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), kAlpha + kBeta);
+    EXPECT_EQ(lending_time(schedule, kReduceAlpha, kReduceBeta), kReduceAlpha + kReduceBeta);
     EXPECT_EQ(max_scratch(schedule), p - 1);
   }
 }
@@ -159,7 +160,7 @@ TEST(AllReduceOneShot, TakesOneRound) {
 TEST(AllReduceTwoShot, TakesTwoRounds) {
   for (const uint32_t p : {2u, 7u, 16u}) {
     const ir::Schedule schedule = all_reduce("two_shot", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), 2 * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(schedule, kReduceAlpha, kReduceBeta), 2 * (kReduceAlpha + kReduceBeta));
     for (uint32_t r = 0; r < p; ++r) EXPECT_EQ(chunks_sent(schedule, r), 2 * (p - 1));
   }
 }
@@ -179,8 +180,9 @@ TEST(AllReduceTwoLevel, TakesTheRoundsOfItsLevels) {
   for (const uint32_t g : {1u, 2u, 3u, 6u}) {
     for (const uint32_t n : {1u, 2u, 4u, 16u}) {
       const ir::Schedule schedule = all_reduce("two_level", g * n, {.group_size = g});
-      EXPECT_EQ(lending_time(schedule, kAlpha, kBeta),
-                2 * (g - 1) * (kAlpha + n * kBeta) + 2 * (ceil_log2(n) * kAlpha + (n - 1) * kBeta))
+      EXPECT_EQ(lending_time(schedule, kReduceAlpha, kReduceBeta),
+                2 * (g - 1) * (kReduceAlpha + n * kReduceBeta) +
+                    2 * (ceil_log2(n) * kReduceAlpha + (n - 1) * kReduceBeta))
           << n << " nodes of " << g;
     }
   }

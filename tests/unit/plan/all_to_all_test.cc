@@ -8,9 +8,9 @@ namespace {
 
 using ir::StepKind;
 
-constexpr std::string_view kAlgorithms[] = {"pairwise", "bruck", "two_level"};
-constexpr uint64_t kAlpha = 1000;
-constexpr uint64_t kBeta = 7;
+constexpr std::string_view kAllToAlls[] = {"pairwise", "bruck", "two_level"};
+constexpr uint64_t kExchangeAlpha = 1000;
+constexpr uint64_t kExchangeBeta = 7;
 
 ir::Schedule all_to_all(std::string_view algorithm, uint32_t p, const Options& options = {}) {
   return make({.kind = CollectiveKind::kAllToAll, .num_ranks = p}, algorithm, options).value();
@@ -18,14 +18,14 @@ ir::Schedule all_to_all(std::string_view algorithm, uint32_t p, const Options& o
 
 TEST(AllToAll, IsProvedAndRightForAnyRanks) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kAllToAlls) {
       expect_proved_and_right(all_to_all(algorithm, p));
     }
   }
 }
 
 TEST(AllToAll, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kAllToAlls) {
     const ir::Schedule schedule = all_to_all(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -33,7 +33,7 @@ TEST(AllToAll, OfOneRankIsACopy) {
 }
 
 TEST(AllToAll, IsOutOfPlaceOnly) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kAllToAlls) {
     EXPECT_EQ(all_to_all(algorithm, 4).placement, ir::Placement::kOutOfPlace);
   }
 }
@@ -50,7 +50,8 @@ TEST(AllToAll, SizesScratchByTheChunkThatLiesThere) {
 TEST(AllToAllPairwise, TakesOneRoundARankInStep) {
   for (const uint32_t p : rank_counts()) {
     const ir::Schedule schedule = all_to_all("pairwise", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), (p - 1) * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(schedule, kExchangeAlpha, kExchangeBeta),
+              (p - 1) * (kExchangeAlpha + kExchangeBeta));
     EXPECT_EQ(max_scratch(schedule), 0u);
     for (uint32_t r = 0; p > 1 && r < p; ++r) {
       const auto& steps = schedule.ranks[r].lanes[1].steps;
@@ -76,12 +77,14 @@ TEST(AllToAllBruck, IsProvedAndRightForAnyRadix) {
 
 TEST(AllToAllBruck, TakesOneRoundADigit) {
   for (const uint32_t p : rank_counts()) {
-    EXPECT_EQ(lending_time(all_to_all("bruck", p), kAlpha, 0), ceil_log2(p) * kAlpha) << p;
+    EXPECT_EQ(lending_time(all_to_all("bruck", p), kExchangeAlpha, 0),
+              ceil_log2(p) * kExchangeAlpha)
+        << p;
   }
-  EXPECT_EQ(lending_time(all_to_all("bruck", 27, {.radix = 3}), kAlpha, kBeta),
-            3 * 2 * (kAlpha + 9 * kBeta));
-  EXPECT_EQ(lending_time(all_to_all("bruck", 64, {.radix = 8}), kAlpha, kBeta),
-            2 * 7 * (kAlpha + 8 * kBeta));
+  EXPECT_EQ(lending_time(all_to_all("bruck", 27, {.radix = 3}), kExchangeAlpha, kExchangeBeta),
+            3 * 2 * (kExchangeAlpha + 9 * kExchangeBeta));
+  EXPECT_EQ(lending_time(all_to_all("bruck", 64, {.radix = 8}), kExchangeAlpha, kExchangeBeta),
+            2 * 7 * (kExchangeAlpha + 8 * kExchangeBeta));
 }
 
 TEST(AllToAllBruck, MovesABlockOnceForEachDigitOfItsDistanceThatIsNotZero) {
@@ -149,8 +152,10 @@ TEST(AllToAllTwoLevel, SendsOneMessageToEachNodeAndOneToEachNeighbour) {
 TEST(AllToAllTwoLevel, TakesTheRoundsOfItsLevels) {
   for (const uint32_t g : {1u, 2u, 6u}) {
     for (const uint32_t n : {1u, 3u, 4u}) {
-      EXPECT_EQ(lending_time(all_to_all("two_level", g * n, {.group_size = g}), kAlpha, kBeta),
-                (n - 1) * (kAlpha + g * kBeta) + (g - 1) * (kAlpha + n * kBeta))
+      EXPECT_EQ(lending_time(all_to_all("two_level", g * n, {.group_size = g}), kExchangeAlpha,
+                             kExchangeBeta),
+                (n - 1) * (kExchangeAlpha + g * kExchangeBeta) +
+                    (g - 1) * (kExchangeAlpha + n * kExchangeBeta))
           << n << " nodes of " << g;
     }
   }

@@ -9,9 +9,9 @@ namespace {
 
 using ir::StepKind;
 
-constexpr std::string_view kAlgorithms[] = {"ring", "recursive_halving", "pairwise", "direct"};
-constexpr uint64_t kAlpha = 1000;
-constexpr uint64_t kBeta = 7;
+constexpr std::string_view kReduceScatters[] = {"ring", "recursive_halving", "pairwise", "direct"};
+constexpr uint64_t kScatterAlpha = 1000;
+constexpr uint64_t kScatterBeta = 7;
 
 ir::Schedule reduce_scatter(std::string_view algorithm, uint32_t p, const Options& options = {}) {
   return make({.kind = CollectiveKind::kReduceScatter, .num_ranks = p}, algorithm, options).value();
@@ -19,7 +19,7 @@ ir::Schedule reduce_scatter(std::string_view algorithm, uint32_t p, const Option
 
 TEST(ReduceScatter, IsProvedAndRightForAnyRanks) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kReduceScatters) {
       expect_proved_and_right(reduce_scatter(algorithm, p));
     }
     for (const uint32_t chunks : {2u, 5u}) {
@@ -29,7 +29,7 @@ TEST(ReduceScatter, IsProvedAndRightForAnyRanks) {
 }
 
 TEST(ReduceScatter, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : kAlgorithms) {
+  for (const std::string_view algorithm : kReduceScatters) {
     const ir::Schedule schedule = reduce_scatter(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -38,7 +38,7 @@ TEST(ReduceScatter, OfOneRankIsACopy) {
 
 TEST(ReduceScatter, SendsNoBlockMoreThanNeeded) {
   for (const uint32_t p : rank_counts()) {
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kReduceScatters) {
       const ir::Schedule schedule = reduce_scatter(algorithm, p);
       for (uint32_t r = 0; r < p; ++r) {
         EXPECT_EQ(chunks_sent(schedule, r), p - 1) << algorithm << " " << p;
@@ -49,7 +49,8 @@ TEST(ReduceScatter, SendsNoBlockMoreThanNeeded) {
 
 TEST(ReduceScatterRing, TakesOneRoundARank) {
   for (const uint32_t p : rank_counts()) {
-    EXPECT_EQ(lending_time(reduce_scatter("ring", p), kAlpha, kBeta), (p - 1) * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(reduce_scatter("ring", p), kScatterAlpha, kScatterBeta),
+              (p - 1) * (kScatterAlpha + kScatterBeta));
   }
 }
 
@@ -77,8 +78,8 @@ TEST(ReduceScatterRing, WaitsForATravelPositionToBeFree) {
 
 TEST(ReduceScatterRecursiveHalving, TakesLog2RoundsForPowersOfTwo) {
   for (const uint32_t p : {2u, 4u, 8u, 16u, 32u, 64u}) {
-    EXPECT_EQ(lending_time(reduce_scatter("recursive_halving", p), kAlpha, kBeta),
-              ceil_log2(p) * kAlpha + (p - 1) * kBeta);
+    EXPECT_EQ(lending_time(reduce_scatter("recursive_halving", p), kScatterAlpha, kScatterBeta),
+              ceil_log2(p) * kScatterAlpha + (p - 1) * kScatterBeta);
   }
 }
 
@@ -100,7 +101,8 @@ TEST(ReduceScatterRecursiveHalving, NeedsScratchForHalfTheBlocksNamedByThem) {
 TEST(ReduceScatterPairwise, TakesOneRoundARankWithoutScratch) {
   for (const uint32_t p : rank_counts()) {
     const ir::Schedule schedule = reduce_scatter("pairwise", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), (p - 1) * (kAlpha + kBeta));
+    EXPECT_EQ(lending_time(schedule, kScatterAlpha, kScatterBeta),
+              (p - 1) * (kScatterAlpha + kScatterBeta));
     EXPECT_EQ(max_scratch(schedule), 0u);
   }
 }
@@ -119,7 +121,7 @@ TEST(ReduceScatterPairwise, SendsOneBlockAtATime) {
 TEST(ReduceScatterDirect, TakesOneRoundAndReducesInRankOrderWhoeverOwnsTheBlock) {
   for (const uint32_t p : {2u, 3u, 8u, 13u}) {
     const ir::Schedule schedule = reduce_scatter("direct", p);
-    EXPECT_EQ(lending_time(schedule, kAlpha, kBeta), kAlpha + kBeta);
+    EXPECT_EQ(lending_time(schedule, kScatterAlpha, kScatterBeta), kScatterAlpha + kScatterBeta);
     EXPECT_EQ(max_scratch(schedule), p - 1);
     ReductionTrees trees(schedule);
     for (uint32_t r = 0; r < p; ++r) {

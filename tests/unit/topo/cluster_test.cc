@@ -64,7 +64,7 @@ TEST(Cluster, OfClustersKeepsMachinesApart) {
   EXPECT_EQ(num_machines(topology), 4u);
 }
 
-void expect_refused(const std::string& text, const std::string& message) {
+void expect_cluster_refused(const std::string& text, const std::string& message) {
   const auto result = open(text);
   ASSERT_FALSE(result) << text;
   EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
@@ -74,26 +74,27 @@ void expect_refused(const std::string& text, const std::string& message) {
 TEST(Cluster, RefusesTextThatIsNoCount) {
   const std::string example = "; write for example dgx-a100*4, dgx-a100*4x8/2, rail:dgx-h100*4";
   for (const std::string count : {"", "x", "4x", "-1", "2x2x2", "2/", "2/x", "2x2/2/2", "4 "}) {
-    expect_refused("dgx-1v*" + count, "'" + count + "' is no count of machines" + example);
+    expect_cluster_refused("dgx-1v*" + count, "'" + count + "' is no count of machines" + example);
   }
-  expect_refused("rail:dgx-1v", "'rail:dgx-1v' does not say how many machines" + example);
+  expect_cluster_refused("rail:dgx-1v", "'rail:dgx-1v' does not say how many machines" + example);
 }
 
 TEST(Cluster, RefusesShapesThatCannotBe) {
-  expect_refused(
+  expect_cluster_refused(
       "dgx-1v*0",
       "a cluster has at least one machine; write for example dgx-a100*4, dgx-a100*4x8/2, "
       "rail:dgx-h100*4");
-  expect_refused(
+  expect_cluster_refused(
       "dgx-1v*4/2",
       "one switch has no uplinks to oversubscribe: give machines per leaf and leaves, as "
       "in *4x2/2");
-  expect_refused("dgx-1v*2x2/0", "oversubscription 0 is not above 0 and at most 1000");
-  expect_refused("dgx-1v*4294967295x4294967295",
-                 "18446744065119617025 machines of 18 nodes: more than 1000000 nodes or 8000000 "
-                 "links");
-  expect_refused("dgx-1v*100000",
-                 "100000 machines of 18 nodes: more than 1000000 nodes or 8000000 links");
+  expect_cluster_refused("dgx-1v*2x2/0", "oversubscription 0 is not above 0 and at most 1000");
+  expect_cluster_refused(
+      "dgx-1v*4294967295x4294967295",
+      "18446744065119617025 machines of 18 nodes: more than 1000000 nodes or 8000000 "
+      "links");
+  expect_cluster_refused("dgx-1v*100000",
+                         "100000 machines of 18 nodes: more than 1000000 nodes or 8000000 links");
 }
 
 }  // namespace

@@ -44,14 +44,14 @@ TEST(TopologyFile, IsWrittenAsItAlwaysWas) {
 }
 
 // The golden file with one piece of text replaced.
-std::string golden_with(const std::string& from, const std::string& to) {
+std::string golden_file_with(const std::string& from, const std::string& to) {
   std::string text = golden_text("rails.json");
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
 }
 
-void expect_refused(const std::string& text, const std::string& message) {
+void expect_file_refused(const std::string& text, const std::string& message) {
   const auto result = from_json(text, "t.json");
   ASSERT_FALSE(result) << message;
   EXPECT_EQ(result.error().code, ErrorCode::kMalformed);
@@ -59,26 +59,27 @@ void expect_refused(const std::string& text, const std::string& message) {
 }
 
 TEST(TopologyFile, IsRefusedWithTheLineAndTheField) {
-  expect_refused("[]", "t.json:1: must be an object");
-  expect_refused("{}", "t.json:1: field 'format' is missing");
-  expect_refused(golden_with("tutti-topology", "schedule"),
-                 "t.json:2: 'format': must be 'tutti-topology'");
-  expect_refused(golden_with("\"version\": 1", "\"version\": 2"),
-                 "t.json:3: 'version': must be a whole number from 1 to 1");
-  expect_refused(golden_with("\"nodes\"", "\"node\""),
-                 "t.json:5: 'node': unknown field; expected one of: format, version, name, nodes, "
-                 "links, ranks");
-  expect_refused(
-      golden_with("node0/dev0", "node0/dev 0"),
+  expect_file_refused("[]", "t.json:1: must be an object");
+  expect_file_refused("{}", "t.json:1: field 'format' is missing");
+  expect_file_refused(golden_file_with("tutti-topology", "schedule"),
+                      "t.json:2: 'format': must be 'tutti-topology'");
+  expect_file_refused(golden_file_with("\"version\": 1", "\"version\": 2"),
+                      "t.json:3: 'version': must be a whole number from 1 to 1");
+  expect_file_refused(
+      golden_file_with("\"nodes\"", "\"node\""),
+      "t.json:5: 'node': unknown field; expected one of: format, version, name, nodes, "
+      "links, ranks");
+  expect_file_refused(
+      golden_file_with("node0/dev0", "node0/dev 0"),
       "t.json:6: 'name': a name is 1 to 64 visible ASCII characters, none of ~ = , \\ \"");
-  expect_refused(golden_with("node0/dev1", "node0/dev0"),
-                 "t.json:7: 'name': a node named 'node0/dev0' is there already");
-  expect_refused(golden_with("\"device\"", "\"gpu\""),
-                 "t.json:6: 'kind': must be device, switch, nic or host");
-  expect_refused(golden_with("\"machine\": 0", "\"machine\": -1"),
-                 "t.json:6: 'machine': must be a whole number from 0 to 999999");
-  expect_refused(golden_with("\"name\": \"node0/dev0\"", "\"name\": 5"),
-                 "t.json:6: 'name': must be a string");
+  expect_file_refused(golden_file_with("node0/dev1", "node0/dev0"),
+                      "t.json:7: 'name': a node named 'node0/dev0' is there already");
+  expect_file_refused(golden_file_with("\"device\"", "\"gpu\""),
+                      "t.json:6: 'kind': must be device, switch, nic or host");
+  expect_file_refused(golden_file_with("\"machine\": 0", "\"machine\": -1"),
+                      "t.json:6: 'machine': must be a whole number from 0 to 999999");
+  expect_file_refused(golden_file_with("\"name\": \"node0/dev0\"", "\"name\": 5"),
+                      "t.json:6: 'name': must be a string");
 }
 
 TEST(TopologyFile, IsRefusedWithTheLineWhenItIsNoJson) {
@@ -89,41 +90,45 @@ TEST(TopologyFile, IsRefusedWithTheLineWhenItIsNoJson) {
 }
 
 TEST(TopologyFile, IsRefusedForLinksThatCannotBe) {
-  expect_refused(golden_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\", \"nowhere\"]"),
-                 "t.json:21: no node is named 'nowhere'");
-  expect_refused(golden_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\"]"),
-                 "t.json:21: 'between': has no element 1");
-  expect_refused(golden_with("[\"node0/dev0\", \"node0/switch\"]",
-                             "[\"node0/dev0\", \"node0/switch\", \"x\"]"),
-                 "t.json:21: 'between': must be two names of nodes");
-  expect_refused(
-      golden_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\", \"node0/dev0\"]"),
+  expect_file_refused(
+      golden_file_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\", \"nowhere\"]"),
+      "t.json:21: no node is named 'nowhere'");
+  expect_file_refused(golden_file_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\"]"),
+                      "t.json:21: 'between': has no element 1");
+  expect_file_refused(golden_file_with("[\"node0/dev0\", \"node0/switch\"]",
+                                       "[\"node0/dev0\", \"node0/switch\", \"x\"]"),
+                      "t.json:21: 'between': must be two names of nodes");
+  expect_file_refused(
+      golden_file_with("[\"node0/dev0\", \"node0/switch\"]", "[\"node0/dev0\", \"node0/dev0\"]"),
       "t.json:21: a link joins two different nodes");
-  expect_refused(golden_with("\"between\"", "\"from\": \"rail0\", \"between\""),
-                 "t.json:21: 'between': stands for both directions: leave out from and to");
-  expect_refused(golden_with("\"between\": [\"node0/dev0\", \"node0/switch\"], ", ""),
-                 "t.json:21: field 'from' is missing");
-  expect_refused(
-      golden_with("\"other\"", "\"ethernet\""),
+  expect_file_refused(golden_file_with("\"between\"", "\"from\": \"rail0\", \"between\""),
+                      "t.json:21: 'between': stands for both directions: leave out from and to");
+  expect_file_refused(golden_file_with("\"between\": [\"node0/dev0\", \"node0/switch\"], ", ""),
+                      "t.json:21: field 'from' is missing");
+  expect_file_refused(
+      golden_file_with("\"other\"", "\"ethernet\""),
       "t.json:21: 'class': must be nvlink, xgmi, pcie, socket, network, memory or other");
-  expect_refused(golden_with("\"gbps\": 25", "\"gbps\": 0"), "t.json:21: 'gbps': must be above 0");
-  expect_refused(golden_with("\"gbps\": 25", "\"gbps\": \"fast\""),
-                 "t.json:21: 'gbps': must be a number from 0 to 1000000000000");
-  expect_refused(golden_with("\"latency_ns\": 350", "\"latency_ns\": -350"),
-                 "t.json:21: 'latency_ns': must be a number from 0 to 1000000000000");
+  expect_file_refused(golden_file_with("\"gbps\": 25", "\"gbps\": 0"),
+                      "t.json:21: 'gbps': must be above 0");
+  expect_file_refused(golden_file_with("\"gbps\": 25", "\"gbps\": \"fast\""),
+                      "t.json:21: 'gbps': must be a number from 0 to 1000000000000");
+  expect_file_refused(golden_file_with("\"latency_ns\": 350", "\"latency_ns\": -350"),
+                      "t.json:21: 'latency_ns': must be a number from 0 to 1000000000000");
 }
 
 TEST(TopologyFile, IsRefusedForRanksThatCannotBe) {
   const std::string ranks = "\"node0/dev0\", \"node0/dev1\", \"node1/dev0\"";
-  expect_refused(golden_with(ranks, "\"spine\""),
-                 "t.json:37: 'spine' is a switch; ranks are on devices");
-  expect_refused(golden_with(ranks, "7"), "t.json:37: must be a string");
-  expect_refused(golden_with(ranks, "\"nobody\""), "t.json:37: no node is named 'nobody'");
+  expect_file_refused(golden_file_with(ranks, "\"spine\""),
+                      "t.json:37: 'spine' is a switch; ranks are on devices");
+  expect_file_refused(golden_file_with(ranks, "7"), "t.json:37: must be a string");
+  expect_file_refused(golden_file_with(ranks, "\"nobody\""),
+                      "t.json:37: no node is named 'nobody'");
 }
 
 TEST(TopologyFile, IsRefusedForANameThatCouldNotBeWritten) {
-  expect_refused(golden_with("rail:switch:2*2/2", "a\\\"b"),
-                 "t.json: the topology's name is not printable ASCII without quote and backslash");
+  expect_file_refused(
+      golden_file_with("rail:switch:2*2/2", "a\\\"b"),
+      "t.json: the topology's name is not printable ASCII without quote and backslash");
 }
 
 }  // namespace

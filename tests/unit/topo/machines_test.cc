@@ -223,7 +223,7 @@ TEST(Shapes, WrapTheTorusAround) {
   EXPECT_EQ(gbps_between(machine("ring:2"), "dev0", "router0"), 25);
 }
 
-void expect_refused(const std::string& name, ErrorCode code, const std::string& message) {
+void expect_machine_refused(const std::string& name, ErrorCode code, const std::string& message) {
   const auto result = make_machine(name);
   ASSERT_FALSE(result) << name;
   EXPECT_EQ(result.error().code, code) << name;
@@ -234,32 +234,35 @@ TEST(Machines, RefuseUnknownNamesWithAHintAndAList) {
   const std::string list =
       " There are: dgx-1p, dgx-1v, ndv2, dgx-2, dgx-a100, dgx-h100, nvl72, mi250x, mi300x, ring:N, "
       "torus:AxB[xC], mesh:N, switch:N";
-  expect_refused("dgx-a10", ErrorCode::kNotFound,
-                 "no machine 'dgx-a10'; did you mean dgx-a100?" + list);
-  expect_refused("rng:8", ErrorCode::kNotFound, "no machine 'rng:8'; did you mean ring?" + list);
-  expect_refused("cray", ErrorCode::kNotFound, "no machine 'cray'." + list);
-  expect_refused("", ErrorCode::kNotFound, "no machine ''." + list);
+  expect_machine_refused("dgx-a10", ErrorCode::kNotFound,
+                         "no machine 'dgx-a10'; did you mean dgx-a100?" + list);
+  expect_machine_refused("rng:8", ErrorCode::kNotFound,
+                         "no machine 'rng:8'; did you mean ring?" + list);
+  expect_machine_refused("cray", ErrorCode::kNotFound, "no machine 'cray'." + list);
+  expect_machine_refused("", ErrorCode::kNotFound, "no machine ''." + list);
 }
 
 TEST(Shapes, RefuseSizesAndFiguresThatCannotBe) {
   const auto code = ErrorCode::kInvalidArgument;
-  expect_refused("ring", code, "ring needs a size, as in ring:8");
-  expect_refused("ring:", code, "'' is no size: 1 to 100000 devices, as in ring:8");
-  expect_refused("ring:0", code, "'0' is no size: 1 to 100000 devices, as in ring:8");
-  expect_refused("ring:-3", code, "'-3' is no size: 1 to 100000 devices, as in ring:8");
-  expect_refused("ring:4x4", code, "'4x4' is no size: 1 to 100000 devices, as in ring:8");
-  expect_refused("ring:99999999999", code,
-                 "'99999999999' is no size: 1 to 100000 devices, as in ring:8");
-  expect_refused("torus:4x0", code,
-                 "'4x0' is no size: 1 to 100000 devices, as in torus:4x4 or torus:2x3x4");
-  expect_refused("torus:65536x65536", code,
-                 "'65536x65536' is no size: 1 to 100000 devices, as in torus:4x4 or torus:2x3x4");
-  expect_refused("mesh:2000", code, "mesh:2000: at most 1024 devices, as every two are joined");
+  expect_machine_refused("ring", code, "ring needs a size, as in ring:8");
+  expect_machine_refused("ring:", code, "'' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("ring:0", code, "'0' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("ring:-3", code, "'-3' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("ring:4x4", code, "'4x4' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("ring:99999999999", code,
+                         "'99999999999' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("torus:4x0", code,
+                         "'4x0' is no size: 1 to 100000 devices, as in torus:4x4 or torus:2x3x4");
+  expect_machine_refused(
+      "torus:65536x65536", code,
+      "'65536x65536' is no size: 1 to 100000 devices, as in torus:4x4 or torus:2x3x4");
+  expect_machine_refused("mesh:2000", code,
+                         "mesh:2000: at most 1024 devices, as every two are joined");
   for (const std::string figure : {"25", "25GB", "0GB/s", "-1ns", "xns", "infGB/s", ""}) {
-    expect_refused("ring:8@" + figure, code,
-                   "'" + figure +
-                       "' is no rate above zero and no latency; write for example "
-                       "@25GB/s,700ns (GB/s, Gb/s; ns, us)");
+    expect_machine_refused("ring:8@" + figure, code,
+                           "'" + figure +
+                               "' is no rate above zero and no latency; write for example "
+                               "@25GB/s,700ns (GB/s, Gb/s; ns, us)");
   }
 }
 

@@ -10,12 +10,12 @@
 namespace tutti::topo {
 namespace {
 
-Topology golden(const std::string& name) {
+Topology golden_smi(const std::string& name) {
   return from_nvidia_smi(golden_text(name), name).value();
 }
 
 TEST(NvidiaSmi, ReadsNvlinksBetweenPairs) {
-  const Topology topology = golden("mesh.smi.txt");
+  const Topology topology = golden_smi("mesh.smi.txt");
   ASSERT_EQ(topology.num_ranks(), 4u);
   EXPECT_EQ(gbps_between(topology, "gpu0", "gpu1"), 25);
   EXPECT_EQ(gbps_between(topology, "gpu2", "gpu0"), 50);
@@ -25,7 +25,7 @@ TEST(NvidiaSmi, ReadsNvlinksBetweenPairs) {
 
 // PIX: GPU0 and mlx5_0 share a switch. PXB: GPU1 is one more bridge away. PHB, NODE: on the host.
 TEST(NvidiaSmi, BuildsThePcieTreeThatTheMatrixImplies) {
-  const Topology topology = golden("mesh.smi.txt");
+  const Topology topology = golden_smi("mesh.smi.txt");
   EXPECT_EQ(gbps_between(topology, "gpu0", "pcie0"), 15.75);
   EXPECT_EQ(gbps_between(topology, "mlx5_0", "pcie0"), 12.5);
   EXPECT_EQ(gbps_between(topology, "pcie0", "root0"), 15.75);
@@ -39,7 +39,7 @@ TEST(NvidiaSmi, BuildsThePcieTreeThatTheMatrixImplies) {
 }
 
 TEST(NvidiaSmi, MakesOneCrossbarWhereAGpuWouldNeedTooManyLinks) {
-  const Topology topology = golden("nvswitch.smi.txt");
+  const Topology topology = golden_smi("nvswitch.smi.txt");
   ASSERT_EQ(topology.num_ranks(), 4u);
   for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
     EXPECT_EQ(gbps_between(topology, gpu, "nvswitch"), 450);
@@ -51,7 +51,7 @@ TEST(NvidiaSmi, MakesOneCrossbarWhereAGpuWouldNeedTooManyLinks) {
 
 TEST(NvidiaSmi, RoutesEveryPair) {
   for (const char* name : {"mesh.smi.txt", "nvswitch.smi.txt"}) {
-    const Topology topology = golden(name);
+    const Topology topology = golden_smi(name);
     Router router(topology);
     for (uint32_t from = 0; from < topology.num_ranks(); ++from) {
       for (uint32_t to = 0; to < topology.num_ranks(); ++to) {
@@ -73,7 +73,7 @@ TEST(NvidiaSmi, KnowsItsOwnByTheHeader) {
   EXPECT_FALSE(looks_like_nvidia_smi("hello\n"));
 }
 
-void expect_refused(const std::string& text, const std::string& message) {
+void expect_smi_refused(const std::string& text, const std::string& message) {
   const auto result = from_nvidia_smi(text, "t.txt");
   ASSERT_FALSE(result) << message;
   EXPECT_EQ(result.error().code, ErrorCode::kMalformed);
@@ -81,23 +81,24 @@ void expect_refused(const std::string& text, const std::string& message) {
 }
 
 TEST(NvidiaSmi, IsRefusedWithTheLineTheRowAndTheColumn) {
-  expect_refused("hello\n", "t.txt:1: no header of GPUs (GPU0 GPU1 ...) in it");
-  expect_refused(
+  expect_smi_refused("hello\n", "t.txt:1: no header of GPUs (GPU0 GPU1 ...) in it");
+  expect_smi_refused(
       "GPU0 GPU1\nGPU0 X NV1\nGPU1 XY X\n",
       "t.txt:3: row GPU1, column GPU0: 'XY' is none of X, PIX, PXB, PHB, NODE, SYS, NV1 to "
       "NV18");
-  expect_refused(
+  expect_smi_refused(
       "GPU0 GPU1\nGPU0 X NV99\n",
       "t.txt:2: row GPU0, column GPU1: 'NV99' is none of X, PIX, PXB, PHB, NODE, SYS, NV1 "
       "to NV18");
-  expect_refused("GPU0 GPU1\nGPU0 X NV1\nGPU1 NV1\n", "t.txt:3: row GPU1, column GPU1: is missing");
-  expect_refused("GPU0 GPU1\nGPU0 X NV1\n", "t.txt:1: column GPU1: there is no row GPU1");
-  expect_refused("GPU0 GPU1\nGPU0 X NV1\nGPU0 X NV1\n",
-                 "t.txt:3: row GPU0 is there already, on line 2");
-  expect_refused("GPU0 GPU1\nGPU0 X NV1\nGPU1 NV2 X\n",
-                 "t.txt:3: row GPU1, column GPU0: differs from row GPU0, column GPU1");
-  expect_refused("GPU0 GPU0\n", "t.txt:1: column 2: GPU0 is there already");
-  expect_refused("GPU0 a~b\n", "t.txt:1: column 2: 'a~b' cannot name a device");
+  expect_smi_refused("GPU0 GPU1\nGPU0 X NV1\nGPU1 NV1\n",
+                     "t.txt:3: row GPU1, column GPU1: is missing");
+  expect_smi_refused("GPU0 GPU1\nGPU0 X NV1\n", "t.txt:1: column GPU1: there is no row GPU1");
+  expect_smi_refused("GPU0 GPU1\nGPU0 X NV1\nGPU0 X NV1\n",
+                     "t.txt:3: row GPU0 is there already, on line 2");
+  expect_smi_refused("GPU0 GPU1\nGPU0 X NV1\nGPU1 NV2 X\n",
+                     "t.txt:3: row GPU1, column GPU0: differs from row GPU0, column GPU1");
+  expect_smi_refused("GPU0 GPU0\n", "t.txt:1: column 2: GPU0 is there already");
+  expect_smi_refused("GPU0 a~b\n", "t.txt:1: column 2: 'a~b' cannot name a device");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace tutti::transport {
 namespace {
 
-constexpr size_t kBytes = 4 * kHugePageBytes;
+constexpr size_t kHeapBytes = 4 * kHugePageBytes;
 
 uint64_t file_bytes(const Descriptor& file) {
   struct stat facts {};
@@ -18,11 +18,11 @@ uint64_t file_bytes(const Descriptor& file) {
 }
 
 TEST(HeapMemory, LiesAtAHugePageWhereverItIsMapped) {
-  const auto own = HeapMemory::create(kBytes).value();
+  const auto own = HeapMemory::create(kHeapBytes).value();
   const auto theirs = HeapMemory::open(own->reader().value()).value();
-  const auto ordinary = HeapMemory::ordinary(kBytes);
+  const auto ordinary = HeapMemory::ordinary(kHeapBytes);
   for (HeapMemory* const heap : {own.get(), theirs.get(), ordinary.get()}) {
-    EXPECT_EQ(heap->bytes(), kBytes);
+    EXPECT_EQ(heap->bytes(), kHeapBytes);
     const std::byte* const base = heap->map().value();
     EXPECT_EQ(reinterpret_cast<uintptr_t>(base) % kHugePageBytes, 0u);
     EXPECT_EQ(heap->map().value(), base);
@@ -30,22 +30,23 @@ TEST(HeapMemory, LiesAtAHugePageWhereverItIsMapped) {
 }
 
 TEST(HeapMemory, ContainsOnlyWhatIsMapped) {
-  const auto heap = HeapMemory::ordinary(kBytes);
+  const auto heap = HeapMemory::ordinary(kHeapBytes);
   int outside = 0;
   EXPECT_FALSE(heap->contains(&outside, 0));
   EXPECT_FALSE(heap->contains(nullptr, 0));
   std::byte* const base = heap->map().value();
-  EXPECT_TRUE(heap->contains(base, kBytes));
-  EXPECT_TRUE(heap->contains(base + 5, kBytes - 5));
-  EXPECT_FALSE(heap->contains(base + 5, kBytes - 4));
+  EXPECT_TRUE(heap->contains(base, kHeapBytes));
+  EXPECT_TRUE(heap->contains(base + 5, kHeapBytes - 5));
+  EXPECT_FALSE(heap->contains(base + 5, kHeapBytes - 4));
   EXPECT_FALSE(heap->contains(base - 1, 1));
   EXPECT_FALSE(heap->contains(&outside, 1));
 }
 
 TEST(HeapMemory, CannotBeWrittenByWhoReadsIt) {
-  const auto own = HeapMemory::create(kBytes).value();
+  const auto own = HeapMemory::create(kHeapBytes).value();
   const Descriptor reader = own->reader().value();
-  EXPECT_EQ(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, reader.get(), 0), MAP_FAILED);
+  EXPECT_EQ(mmap(nullptr, kHeapBytes, PROT_READ | PROT_WRITE, MAP_SHARED, reader.get(), 0),
+            MAP_FAILED);
 }
 
 TEST(HeapMemory, RefusesAFileThatCouldShrink) {
@@ -54,16 +55,16 @@ TEST(HeapMemory, RefusesAFileThatCouldShrink) {
 }
 
 TEST(HeapMemory, GivesPagesBackAndHasZerosThere) {
-  const auto own = HeapMemory::create(kBytes).value();
+  const auto own = HeapMemory::create(kHeapBytes).value();
   const Descriptor reader = own->reader().value();
-  const auto ordinary = HeapMemory::ordinary(kBytes);
+  const auto ordinary = HeapMemory::ordinary(kHeapBytes);
   for (HeapMemory* const heap : {own.get(), ordinary.get()}) {
-    constexpr size_t kHalf = kBytes / 2;
+    constexpr size_t kHalf = kHeapBytes / 2;
     std::byte* const first = heap->allocate(kHalf).value();
     std::byte* const second = heap->allocate(kHalf - 5).value();
     std::fill_n(first, kHalf, std::byte{7});
     std::fill_n(second, kHalf - 5, std::byte{7});
-    EXPECT_EQ(heap->used(), kBytes);
+    EXPECT_EQ(heap->used(), kHeapBytes);
     EXPECT_EQ(heap->allocate(1).error().code, ErrorCode::kOutOfMemory);
     heap->free(first, kHalf);
     EXPECT_EQ(heap->used(), kHalf);

@@ -26,10 +26,10 @@ TEST(Ranges, RefuseWhatFitsOnlyWithoutItsAlignment) {
 }
 
 TEST(Ranges, NeverOverlapAndAreOneAgainInTheEnd) {
-  constexpr size_t kBytes = 1 << 16;
+  constexpr size_t kRangeBytes = 1 << 16;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
-    Ranges ranges(kBytes);
+    Ranges ranges(kRangeBytes);
     struct Taken {
       size_t offset, bytes;
     };
@@ -46,7 +46,7 @@ TEST(Ranges, NeverOverlapAndAreOneAgainInTheEnd) {
       const auto offset = ranges.take(bytes, alignment);
       if (!offset) continue;
       ASSERT_EQ(*offset % alignment, 0u) << "seed " << seed;
-      ASSERT_LE(*offset + bytes, kBytes) << "seed " << seed;
+      ASSERT_LE(*offset + bytes, kRangeBytes) << "seed " << seed;
       for (const Taken& other : taken) {
         const bool is_beside =
             *offset + bytes <= other.offset || other.offset + other.bytes <= *offset;
@@ -55,7 +55,7 @@ TEST(Ranges, NeverOverlapAndAreOneAgainInTheEnd) {
       taken.push_back({*offset, bytes});
     }
     for (const Taken& one : taken) ranges.give(one.offset, one.bytes);
-    ASSERT_EQ(ranges.take(kBytes, 1), 0u) << "seed " << seed;
+    ASSERT_EQ(ranges.take(kRangeBytes, 1), 0u) << "seed " << seed;
   }
 }
 

@@ -15,7 +15,7 @@
 namespace tutti::transport {
 namespace {
 
-constexpr size_t kSegmentBytes = size_t{1} << 20;
+constexpr size_t kRefusedSegmentBytes = size_t{1} << 20;
 
 // Of this thread, for good.
 void refuse_reading() {
@@ -31,10 +31,10 @@ void refuse_reading() {
 }
 
 TEST(RefusedReading, IsKnownOnceRanksHaveMet) {
-  for (const auto& rank : test::shm_ranks(2, kSegmentBytes, refuse_reading)) {
+  for (const auto& rank : test::shm_ranks(2, kRefusedSegmentBytes, refuse_reading)) {
     EXPECT_FALSE(rank->endpoint().can_pull());
   }
-  for (const auto& rank : test::shm_ranks(2, kSegmentBytes)) {
+  for (const auto& rank : test::shm_ranks(2, kRefusedSegmentBytes)) {
     EXPECT_TRUE(rank->endpoint().can_pull());
   }
 }
