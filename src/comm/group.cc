@@ -96,9 +96,10 @@ Work Group::issue(engine::Request& request, const Call& call, Key key) {
   request.number = key.number;
   request.name = call.options.name;
   request.deadline_ns = deadline_of(call.options);
-  auto operation = node_->engine.submit(request);
+  auto operation = node_->engine.call(request, node_->policy.looks);
   if (!operation) return Work(std::move(operation.error()));
   if (base::logs(base::LogLevel::kTrace)) log_call(request, node_->engine.endpoint().self());
+  if (*operation == nullptr) return {};  // over already
   node_->notice();
   return {this, *operation};
 }

@@ -16,6 +16,7 @@ enum class RecordKind : uint8_t {
   kHello = 2,   // the sender has issued the operation; the payload says where its memory is
   kFailed = 3,  // the operation cannot complete; the payload says why
   kAbort = 4,   // `operation` is a communicator: all operations on it are over
+  kWide = 5,    // a packet whose data lies beside the ring
 };
 
 // What must be the same on every rank of an operation. Travels with everything that is said about
@@ -41,6 +42,7 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32 && std::is_trivially_copyable_v<RecordHeader>);
 
+// The most that a record itself carries.
 inline constexpr size_t kMaxPayload = kRecordBytes - sizeof(uint64_t) - sizeof(RecordHeader);
 
 struct Record {
@@ -49,5 +51,12 @@ struct Record {
 };
 static_assert(sizeof(Record) == kRecordBytes - sizeof(uint64_t));
 static_assert(kMaxPayload == 472, "24 bytes of it share the cache line of stamp and header");
+
+// The most that a packet carries, beside the ring.
+inline constexpr size_t kWideBytes = size_t{8} * 1024;
+
+[[nodiscard]] constexpr size_t most_payload(RecordKind kind) {
+  return kind == RecordKind::kWide ? kWideBytes : kMaxPayload;
+}
 
 }  // namespace tutti::transport

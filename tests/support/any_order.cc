@@ -48,7 +48,8 @@ size_t AnyOrder::run() {
 // What ended in the same turn is in the order of issue.
 void AnyOrder::note_ended(uint32_t rank) {
   std::erase_if(running_[rank], [&](size_t i) {
-    const bool is_done = works_[rank][i]->state.load() == OperationState::kDone;
+    const engine::Operation* const op = works_[rank][i];
+    const bool is_done = op == nullptr || op->state.load() == OperationState::kDone;
     if (is_done) ended_[rank].push_back(orders_[rank][i]);
     return is_done;
   });
@@ -87,7 +88,10 @@ void AnyOrder::issue(uint32_t rank) {
   const size_t c = orders_[rank][works_[rank].size()];
   const auto place = static_cast<uint32_t>(place_of(c, rank));
   running_[rank].push_back(works_[rank].size());
-  works_[rank].push_back(cluster_.engine(rank).submit(collectives_[c]->request(place)).value());
+  engine::Engine& engine = cluster_.engine(rank);
+  const engine::Request request = collectives_[c]->request(place);
+  works_[rank].push_back(
+      (random_() % 2 == 0 ? engine.call(request, 1) : engine.submit(request)).value());
 }
 
 const std::vector<TestCollective::Spec>& mixed_collectives() {

@@ -38,7 +38,8 @@ class AnyOrder {
   [[nodiscard]] size_t left_behind();
   [[nodiscard]] size_t num_issued() const;
 
-  // A rank's operations as it issued them, and the collectives as they ended there.
+  // A rank's operations as it issued them (null: over at once), and the collectives as they ended
+  // there.
   [[nodiscard]] const std::vector<engine::Operation*>& works(uint32_t rank) const {
     return works_[rank];
   }

@@ -1,13 +1,13 @@
 #include "engine/cpu/engine.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/try.h"
 #include "engine/cpu/ports.h"
 #include "engine/cpu/signature_text.h"
+#include "engine/cpu/turn.h"
 
 namespace tutti::engine {
 
@@ -20,21 +20,12 @@ constexpr Patience kPatience{.turns = kPreemptAlways ? 1 : 8, .looks = 0};
 // That move something, before peers are listened to again.
 constexpr uint32_t kTurnsOfAPass = 4;
 
+// What fits into records is over in less time than writing its steps down would take.
+bool is_traced(const Operation& op) {
+  return op.request.program->largest_message > transport::kMaxPayload;
+}
+
 }  // namespace
-
-class Engine::Turn {
- public:
-  explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
-    // Liveness: a turn moves a bounded number of bytes and never waits, so its holder gives it up.
-    while (busy_.exchange(true, std::memory_order_acquire)) sched_yield();
-  }
-  ~Turn() { busy_.store(false, std::memory_order_release); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  std::atomic<bool>& busy_;
-};
 
 Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
     : endpoint_(std::move(endpoint)),
@@ -49,13 +40,18 @@ Result<Operation*> Engine::submit(const Request& request) {
   return begin(request);
 }
 
-Result<Operation*> Engine::begin(const Request& request) {
+Status Engine::check_new(const Request& request) const {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
   if (const Abort* abort = find_abort(request.group, communicator_of(request))) {
     return abort_error(request, abort->by);
   }
+  return {};
+}
+
+Result<Operation*> Engine::begin(const Request& request) {
+  TUTTI_TRY(check_new(request));
   look_after_read();
   Operation& op = *new_operation();
   op.request = request;
@@ -64,14 +60,8 @@ Result<Operation*> Engine::begin(const Request& request) {
     retired_.push_back(&op);
     return std::move(status.error());
   }
-  request.program->uses.begin();
-  operations_.insert(request.id, &op);
-  op.name.assign(request.name);
-  op.is_waited.store(false, std::memory_order_relaxed);
-  recorder_.issued(op);
-  op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
-  if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
-  queue_.start(op, request.id, stamps_.issue());
+  note(op);
+  enlist(op);
   const bool has_heard = take_early(op);
   if (op.num_unheard == 0) queue_.agree(op);
   if (op.carriage == Carriage::kPackets && request.program->waits_first && !has_heard) {
@@ -84,6 +74,22 @@ Result<Operation*> Engine::begin(const Request& request) {
     if (!lost_[member.value].empty()) go_on_without(op, member);
   }
   return &op;
+}
+
+// Of one that was just prepared.
+void Engine::note(Operation& op) {
+  queue_.start(op, op.request.id, stamps_.issue());
+  op.name.assign(op.request.name);
+  recorder_.issued(op);
+}
+
+// It is under way from now on.
+void Engine::enlist(Operation& op) {
+  op.request.program->uses.begin();
+  operations_.insert(op.request.id, &op);
+  op.is_waited.store(false, std::memory_order_relaxed);
+  op.trace = is_traced(op) ? step_trace_.get() : nullptr;
+  if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
 }
 
 EngineCounts Engine::counts() const {
@@ -181,8 +187,11 @@ Engine::Need Engine::run(Operation& op) {
 Engine::Need Engine::go_on(Operation& op) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
   if (op.is_deserted) return Need::kRecord;
-  if (op.trace != nullptr) return run_lanes<TracedMemoryPort>(op);
-  return op.carriage == Carriage::kPackets ? run_lanes<PacketPort>(op) : run_lanes<MemoryPort>(op);
+  const bool traces = op.trace != nullptr;
+  if (op.carriage == Carriage::kPackets) {
+    return traces ? run_lanes<Traced<PacketPort>>(op) : run_lanes<PacketPort>(op);
+  }
+  return traces ? run_lanes<Traced<MemoryPort>>(op) : run_lanes<MemoryPort>(op);
 }
 
 template <class Port>
@@ -232,7 +241,8 @@ Engine::Need Engine::finish_up(Operation& op) {
   for (uint32_t out = 0; out < program.outs.size(); ++out) {
     if (port.taken(static_cast<uint16_t>(out), program.outs[out].num_messages - 1)) continue;
     all_taken = false;
-    caller_waits |= op.is_lent || endpoint_.arena().used() > kAheadBytes;
+    caller_waits |=
+        op.carriage == Carriage::kPackets || op.is_lent || endpoint_.arena().used() > kAheadBytes;
   }
   if (!caller_waits) complete(op);
   if (all_taken) return Need::kNothing;

@@ -9,7 +9,9 @@
 // under way; every one of them completes, in whatever order they were issued.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -83,6 +85,9 @@ class Engine {
   // Starts an operation and runs it as far as it goes. Any thread. kOutOfMemory when this rank's
   // segment is spent; kInvalidArgument when the id is under way already.
   [[nodiscard]] Result<Operation*> submit(const Request& request);
+  // The same, but null where it is over already: a small call whose peers are there. It looks for
+  // them so many times before it becomes an operation.
+  [[nodiscard]] Result<Operation*> call(const Request& request, uint32_t looks);
   // Takes in what peers have said, and runs operations that can go on: a few turns of them, and
   // none after one that ends an operation. Any thread. Whether anything moved; if not, every
   // operation has been looked at. The caller may wait for one of them, which is then favoured.
@@ -122,11 +127,25 @@ class Engine {
   [[nodiscard]] const StepTrace* step_trace() const { return step_trace_.get(); }
 
  private:
+  // A record as it was taken out of a ring: the header copied, the payload where it lies.
+  struct Word {
+    transport::RecordKind kind;
+    transport::RecordHeader header;
+    const std::byte* payload;
+  };
   struct EarlyRecord {
     Rank from;
     transport::RecordKind kind;
-    transport::Record record;
+    transport::RecordHeader header;
+    std::array<std::byte, transport::kMaxPayload> narrow;
+    std::unique_ptr<std::byte[]> wide;  // null: it is narrow
     EarlyRecord* next;
+
+    [[nodiscard]] std::byte* payload() { return wide != nullptr ? wide.get() : narrow.data(); }
+    // In records.
+    [[nodiscard]] uint32_t weight() const {
+      return wide == nullptr ? 1 : static_cast<uint32_t>(transport::kMostWeight);
+    }
   };
   struct Early {
     EarlyRecord* first = nullptr;
@@ -149,10 +168,12 @@ class Engine {
     Failure failure = {};  // if the header says that there is a payload
     Rank to = kNoRank;
   };
-  // Held by the one thread that runs the engine.
-  class Turn;
-
+  [[nodiscard]] Status check_new(const Request& request) const;
   Result<Operation*> begin(const Request& request);
+  void note(Operation& op);
+  void enlist(Operation& op);
+  [[nodiscard]] bool may_go_straight(const Request& request) const;
+  bool go_straight(Operation& op, uint32_t looks);
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
   Status prepare_mirrors(Operation& op);
@@ -165,15 +186,14 @@ class Engine {
 
   void drain();
   void take_next(Operation& op);
-  void receive(Rank from, transport::RecordKind kind, const transport::Record& record);
-  void keep(Rank from, transport::RecordKind kind, const transport::Record& record);
+  void receive(Rank from, const Word& word);
+  void keep(Rank from, const Word& word);
   void spare(Early* early);
   void forget_early(uint64_t id);
   void lose_rank(Rank rank, std::string why);
-  void deliver(Operation& op, Rank from, transport::RecordKind kind,
-               const transport::Record& record);
-  void deliver_packet(Operation& op, Rank from, const transport::Record& record);
-  void deliver_hello(Operation& op, Rank from, const transport::Record& record);
+  void deliver(Operation& op, Rank from, const Word& word);
+  void deliver_packet(Operation& op, Rank from, const Word& word);
+  void deliver_hello(Operation& op, Rank from, const Word& word);
   void count_greeting(Operation& op, uint32_t stamp);
   void fail_everywhere(Operation& op, const Failure& failure);
   void refuse(Operation& op, Rank from, std::string_view what);

@@ -16,15 +16,6 @@ namespace {
 
 using ir::Buffer;
 
-constexpr uint64_t kShadowBytes = uint64_t{32} * 1024;
-
-// Two messages at most: what a peer may send to an operation that was not issued here is kept. And
-// packets work on a copy of the output, which must be cheap.
-bool fits_packets(const BoundProgram& program) {
-  return program.largest_message <= transport::kMaxPayload && program.most_messages <= 2 &&
-         program.largest_buffer <= kShadowBytes;
-}
-
 size_t index(Buffer buffer) { return static_cast<size_t>(buffer); }
 
 size_t words_bytes(const BoundProgram& program) {
@@ -82,7 +73,7 @@ Operation* Engine::new_operation() {
 
 Status Engine::prepare(Operation& op) {
   const BoundProgram& program = *op.request.program;
-  op.carriage = fits_packets(program) ? Carriage::kPackets : Carriage::kMemory;
+  op.carriage = travels_in_packets(program) ? Carriage::kPackets : Carriage::kMemory;
   refill(op.cursors, program.lanes.size(), {});
   refill(op.lanes, program.lanes.size(), LaneState::kPreempted);
   refill(op.in_counts, program.ins.size(), 0u);

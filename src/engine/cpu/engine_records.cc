@@ -24,8 +24,8 @@ void Engine::drain() {
     for (uint32_t i = 0; i < transport::kRingSlots; ++i) {
       const auto kind = ring.peek();
       if (!kind) break;
-      receive(Rank{peer}, *kind, ring.record());
-      if (ring.pop()) endpoint_.wake(Rank{peer});
+      receive(Rank{peer}, {*kind, ring.record().header, ring.payload(*kind)});
+      if (ring.pop(*kind)) endpoint_.wake(Rank{peer});
       moved_ = true;
     }
     if (!loads_[peer].madness.empty()) lose_rank(Rank{peer}, loads_[peer].madness);
@@ -42,62 +42,68 @@ void Engine::take_next(Operation& op) {
     const bool is_for_it = kind && loads_[peer.value].madness.empty() &&
                            ring.record().header.operation == op.request.id;
     if (!is_for_it) continue;
-    receive(peer, *kind, ring.record());
-    if (ring.pop()) endpoint_.wake(peer);
+    receive(peer, {*kind, ring.record().header, ring.payload(*kind)});
+    if (ring.pop(*kind)) endpoint_.wake(peer);
     ring.prefetch();
   }
 }
 
-void Engine::receive(Rank from, RecordKind kind, const Record& record) {
-  if (kind == RecordKind::kAbort) {
-    end_group(record.header.operation, from);
+void Engine::receive(Rank from, const Word& word) {
+  if (word.kind == RecordKind::kAbort) {
+    end_group(word.header.operation, from);
     return;
   }
-  Operation* const op = operations_.find(record.header.operation);
+  Operation* const op = operations_.find(word.header.operation);
   if (op == nullptr) {
-    keep(from, kind, record);
+    keep(from, word);
     return;
   }
-  deliver(*op, from, kind, record);
+  deliver(*op, from, word);
   if (!op->is_retired) set_aside(*op, op->is_queued ? Need::kTurn : run(*op));
 }
 
-void Engine::keep(Rank from, RecordKind kind, const Record& record) {
-  const transport::RecordHeader header = record.header;
+void Engine::keep(Rank from, const Word& word) {
   // It has failed here, and others did not know yet.
-  if (failed_.has(header.operation)) return;
+  if (failed_.has(word.header.operation)) return;
+  const size_t bytes = std::min<size_t>(word.header.bytes, transport::most_payload(word.kind));
   Load& load = loads_[from.value];
-  if (load.early_records == kMostEarlyRecords) {
+  if (load.early_records >= kMostEarlyRecords) {
     load.madness = fmt::format("it has sent {} records for operations that were not issued here",
                                kMostEarlyRecords);
     return;
   }
-  ++load.early_records;
   EarlyRecord* const kept = new_early_record();
   kept->from = from;
-  kept->kind = kind;
+  kept->kind = word.kind;
   kept->next = nullptr;
-  kept->record.header = header;
-  const size_t bytes = std::min<size_t>(header.bytes, transport::kMaxPayload);
-  std::memcpy(kept->record.payload.data(), record.payload.data(), bytes);
+  kept->header = word.header;
+  if (bytes > transport::kMaxPayload) kept->wide.reset(new std::byte[bytes]);
+  if (bytes != 0) std::memcpy(kept->payload(), word.payload, bytes);
+  load.early_records += kept->weight();
+  endpoint_.from(from).say_kept(load.early_records);
   ++counts_.early_records;
-  Early* early = early_.find(header.operation);
+  Early* early = early_.find(word.header.operation);
   if (early == nullptr) {
     early = new_early();
     early->first = kept;
-    early_.insert(header.operation, early);
+    early_.insert(word.header.operation, early);
   } else {
     early->last->next = kept;
   }
   early->last = kept;
-  if (kind != RecordKind::kFailed) return;
-  if (const auto gone = failed_elsewhere_.add(header.operation)) forget_early(*gone);
+  if (word.kind != RecordKind::kFailed) return;
+  if (const auto gone = failed_elsewhere_.add(word.header.operation)) forget_early(*gone);
 }
 
 // The operation was issued after all, or it was not and is forgotten.
 void Engine::spare(Early* early) {
   for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
-    --loads_[kept->from.value].early_records;
+    Load& load = loads_[kept->from.value];
+    const bool was_far_behind = load.early_records > transport::kFarAhead;
+    load.early_records -= kept->weight();
+    endpoint_.from(kept->from).say_kept(load.early_records);
+    if (was_far_behind && load.early_records <= transport::kFarAhead) endpoint_.wake(kept->from);
+    kept->wide.reset();
     spare_records_.push_back(kept);
   }
   spare_early_.push_back(early);
@@ -115,28 +121,28 @@ bool Engine::take_early(Operation& op) {
   if (early == nullptr) return false;
   early_.erase(op.request.id);
   for (EarlyRecord* kept = early->first; kept != nullptr; kept = kept->next) {
-    deliver(op, kept->from, kept->kind, kept->record);
+    deliver(op, kept->from, {kept->kind, kept->header, kept->payload()});
   }
   spare(early);
   return true;
 }
 
 // Whatever the record says, only members have a say in an operation.
-void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& record) {
+void Engine::deliver(Operation& op, Rank from, const Word& word) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return;
-  if (kind == RecordKind::kFailed) {
+  if (word.kind == RecordKind::kFailed) {
     if (!is_among(op.request.members, from)) return;
     if (op.state.load(std::memory_order_relaxed) == OperationState::kDone) {
       return forget_readers(op);
     }
     Failure failure;
-    std::memcpy(&failure, record.payload.data(), sizeof failure);
+    std::memcpy(&failure, word.payload, sizeof failure);
     // Who was not greeted would wait for this rank, should it not have heard.
     tell_failure(op, op.to_greet, failure);
-    fail_here(op, error_of(op.request, failure, record.header.signature));
+    fail_here(op, error_of(op.request, failure, word.header.signature));
     return;
   }
-  const transport::Signature signature = record.header.signature;
+  const transport::Signature signature = word.header.signature;
   if (signature != op.request.signature) {
     if (!is_among(op.request.members, from)) return;
     forget_reader(op, from);
@@ -144,10 +150,11 @@ void Engine::deliver(Operation& op, Rank from, RecordKind kind, const Record& re
                          from.value, 0, signature});
     return;
   }
-  if (kind == RecordKind::kPacket && op.carriage == Carriage::kPackets) {
-    deliver_packet(op, from, record);
-  } else if (kind == RecordKind::kHello && op.carriage == Carriage::kMemory) {
-    deliver_hello(op, from, record);
+  const bool is_packet = word.kind == RecordKind::kPacket || word.kind == RecordKind::kWide;
+  if (is_packet && op.carriage == Carriage::kPackets) {
+    deliver_packet(op, from, word);
+  } else if (word.kind == RecordKind::kHello && op.carriage == Carriage::kMemory) {
+    deliver_hello(op, from, word);
   } else {
     refuse(op, from, "a record of a kind that it cannot send");
   }
@@ -162,13 +169,14 @@ void Engine::refuse(Operation& op, Rank from, std::string_view what) {
   fail_here(op, nonsense_error(op.request, from, what));
 }
 
-void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
+void Engine::deliver_packet(Operation& op, Rank from, const Word& word) {
   const BoundProgram& program = *op.request.program;
-  const transport::RecordHeader header = record.header;
+  const transport::RecordHeader& header = word.header;
   const bool exists = header.connection < program.ins.size();
   const bool is_next = exists && header.message == op.in_counts[header.connection] &&
                        header.message < program.ins[header.connection].num_messages &&
-                       header.bytes <= program.largest_message;
+                       header.bytes <= program.largest_message &&
+                       header.bytes <= transport::most_payload(word.kind);
   const bool is_theirs =
       exists &&
       op.request.members[program.peers[program.ins[header.connection].peer].value] == from;
@@ -178,7 +186,7 @@ void Engine::deliver_packet(Operation& op, Rank from, const Record& record) {
   }
   const PacketPort port(op, endpoint_);
   if (header.bytes != 0) {
-    std::memcpy(port.inbox(header.connection, header.message), record.payload.data(), header.bytes);
+    std::memcpy(port.inbox(header.connection, header.message), word.payload, header.bytes);
   }
   ++op.in_counts[header.connection];
 }
@@ -190,21 +198,21 @@ void Engine::count_greeting(Operation& op, uint32_t stamp) {
   if (op.signatures_missing > 0) --op.signatures_missing;
 }
 
-void Engine::deliver_hello(Operation& op, Rank from, const Record& record) {
+void Engine::deliver_hello(Operation& op, Rank from, const Word& word) {
   const BoundProgram& program = *op.request.program;
   const auto is_from = [&](Rank peer) { return op.request.members[peer.value] == from; };
   const auto found = std::find_if(program.peers.begin(), program.peers.end(), is_from);
   if (found == program.peers.end()) {
-    if (is_among(op.request.members, from)) count_greeting(op, record.header.message);
+    if (is_among(op.request.members, from)) count_greeting(op, word.header.message);
     return;
   }
   const auto i = static_cast<size_t>(found - program.peers.begin());
   PeerSide& peer = op.peers[i];
   if (peer.is_present) return refuse(op, from, "two greetings");
   recorder_.heard(op);
-  count_greeting(op, record.header.message);
+  count_greeting(op, word.header.message);
   Hello hello;
-  std::memcpy(&hello, record.payload.data(), sizeof hello);
+  std::memcpy(&hello, word.payload, sizeof hello);
   const Extent& extent = program.extents[i];
   const auto words =
       endpoint_.reach(from, hello.words, sizeof(Words) + extent.num_words * sizeof(uint32_t));

@@ -19,6 +19,15 @@ inline ir::StepKind kind_of(const ProgramStep& step) {
   return static_cast<ir::StepKind>(step.kind);
 }
 
+// Packets work on a copy of the output, which must be cheap.
+inline constexpr uint64_t kShadowBytes = uint64_t{32} * 1024;
+
+// Two messages at most: what a peer may send to an operation that was not issued here is kept.
+[[nodiscard]] inline bool travels_in_packets(const BoundProgram& program) {
+  return program.largest_message <= transport::kWideBytes && program.most_messages <= 2 &&
+         program.largest_buffer <= kShadowBytes;
+}
+
 // Copies into memory that peers read.
 void copy_to_share(const BoundProgram& program, std::byte* to, const std::byte* from,
                    uint64_t bytes);
@@ -61,42 +70,39 @@ class PacketPort {
   [[nodiscard]] bool arrived(uint16_t in, uint32_t number) const {
     return op_.in_counts[in] > number;
   }
-  [[nodiscard]] static bool taken(uint16_t /*out*/, uint32_t /*number*/) { return true; }
+  // What is sent is out of the caller's hands; but who is far ahead of a peer waits for it.
+  [[nodiscard]] bool taken(uint16_t out, uint32_t /*number*/) const {
+    return !endpoint_.to(receiver(out)).is_far_ahead();
+  }
   [[nodiscard]] static bool released(const ProgramDep& /*dep*/) { return true; }
   [[nodiscard]] bool has_room(const ProgramStep& step) const {
-    return step.out == kNoLink || endpoint_.to(peer_of(step)).reserve() != nullptr;
+    if (step.out == kNoLink) return true;
+    transport::RingWriter& ring = endpoint_.to(receiver(step.out));
+    return is_wide(step) ? ring.has_wide_room() : ring.reserve() != nullptr;
   }
   // Written is the shadow; the output itself only when all is done.
   [[nodiscard]] static bool may_write(const ProgramStep& /*step*/) { return true; }
 
   [[nodiscard]] bool move(const ProgramStep& step, Cursor& /*cursor*/) const {
     if (kind_of(step) == ir::StepKind::kSend) return true;
-    const TileMover mover(op_);
-    for (uint32_t i = 0; i < step.num_pieces; ++i) {
-      const Piece& piece = op_.request.program->pieces[step.first_piece + i];
-      if (step.in == kNoLink) {
-        mover.move(step, piece, 0, piece.bytes);
-      } else {
-        const std::byte* const message = inbox(step.in, step.in_number) + piece.peer - step.in_at;
-        mover.take(step, piece, 0, piece.bytes, message);
-      }
-    }
+    move_pieces(step, step.in == kNoLink ? nullptr : inbox(step.in, step.in_number));
     return true;
   }
 
   void finish(const ProgramStep& step) const {
     if (step.out == kNoLink) return;
     const Link& link = op_.request.program->outs[step.out];
-    const Rank peer = peer_of(step);
+    const Rank peer = receiver(step.out);
     transport::RingWriter& ring = endpoint_.to(peer);
     transport::Record& record = *ring.reserve();
     record.header = {op_.request.id, op_.request.signature, step.out_number,
                      static_cast<uint16_t>(link.number_there),
                      static_cast<uint16_t>(step.out_bytes)};
+    std::byte* const payload = is_wide(step) ? ring.wide() : record.payload.data();
     if (step.out_bytes != 0) {
-      std::memcpy(record.payload.data(), op_.base[step.out_buffer] + step.out_at, step.out_bytes);
+      std::memcpy(payload, op_.base[step.out_buffer] + step.out_at, step.out_bytes);
     }
-    ring.publish(transport::RecordKind::kPacket);
+    ring.publish(is_wide(step) ? transport::RecordKind::kWide : transport::RecordKind::kPacket);
     endpoint_.wake(peer);
   }
 
@@ -110,10 +116,25 @@ class PacketPort {
     return op_.inbox.data() + slot * op_.request.program->largest_message;
   }
 
+ protected:
+  // Of a step that receives `message`, or (null) does not.
+  void move_pieces(const ProgramStep& step, const std::byte* message) const {
+    const TileMover mover(op_);
+    for (uint32_t i = 0; i < step.num_pieces; ++i) {
+      const Piece& piece = op_.request.program->pieces[step.first_piece + i];
+      if (step.in == kNoLink) {
+        mover.move(step, piece, 0, piece.bytes);
+      } else {
+        mover.take(step, piece, 0, piece.bytes, message + piece.peer - step.in_at);
+      }
+    }
+  }
+
  private:
-  [[nodiscard]] Rank peer_of(const ProgramStep& step) const {
+  static bool is_wide(const ProgramStep& step) { return step.out_bytes > transport::kMaxPayload; }
+  [[nodiscard]] Rank receiver(uint16_t out) const {
     const BoundProgram& program = *op_.request.program;
-    return op_.request.members[program.peers[program.outs[step.out].peer].value];
+    return op_.request.members[program.peers[program.outs[out].peer].value];
   }
 
   Operation& op_;

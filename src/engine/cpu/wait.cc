@@ -44,8 +44,10 @@ void sleep_once(Engine& engine, uint64_t max_ns) {
 
 WaitPolicy WaitPolicy::for_ranks(uint32_t num_ranks) {
   WaitPolicy policy;
+  if (num_ranks > cores_allowed()) return policy;
   // About 20 us: longer than a peer on another core takes to answer, shorter than a wake-up.
-  if (num_ranks <= cores_allowed()) policy.spins = 500;
+  policy.spins = 500;
+  policy.looks = 16;  // less than a microsecond
   return policy;
 }
 

@@ -11,6 +11,7 @@
 namespace tutti::engine {
 
 struct WaitPolicy {
+  uint32_t looks = 0;              // of a small call for its peers, before it is an operation
   uint32_t spins = 0;              // turns without progress before the core is handed over
   uint64_t yield_ns = 200'000;     // how long it is handed over before sleeping
   uint64_t sleep_ns = 10'000'000;  // at most so long at a time

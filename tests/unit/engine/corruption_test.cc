@@ -98,7 +98,8 @@ class Madhouse {
       if (std::string text = collective->damage(); !text.empty()) return text;
     }
     for (const Issued& one : issued_) {
-      const OperationState state = one.op->state.load();
+      const bool was_straight = one.op == nullptr;
+      const OperationState state = was_straight ? OperationState::kDone : one.op->state.load();
       const TestCollective& collective = *collectives_[one.collective];
       if (one.rank == mad_rank_) continue;
       if (state == OperationState::kRunning) return "an operation was given up and still runs";
@@ -139,7 +140,7 @@ class Madhouse {
     auto request =
         collectives_[collective]->request(static_cast<uint32_t>(found - members.begin()));
     request.group = members.size();  // nonsense may name it
-    auto op = cluster_.engine(rank).submit(request);
+    auto op = cluster_.engine(rank).call(request, 1);
     if (op) issued_.push_back({rank, collective, *op});
   }
 

@@ -48,6 +48,7 @@ TEST(Scheduling, SwitchesOfAnOperationAreBoundedByItsProgram) {
       uint64_t sum = 0;
       uint64_t most = 0;
       for (const Operation* const op : run.works(r)) {
+        if (op == nullptr) continue;
         ASSERT_LE(op->switches, most_turns(*op->request.program)) << "seed " << seed;
         sum += op->switches;
         most = std::max<uint64_t>(most, op->switches);
@@ -73,6 +74,7 @@ TEST(Scheduling, AllRanksAgreeOnTheOrder) {
     for (uint32_t r = 0; r < 5; ++r) {
       std::vector<std::pair<uint64_t, uint32_t>> here;
       for (const Operation* const op : run.works(r)) {
+        if (op == nullptr) continue;
         EXPECT_TRUE(op->is_agreed);
         here.emplace_back(op->request.id, op->stamp);
       }
@@ -108,7 +110,7 @@ TEST(Scheduling, RanksEndWhatTheyIssuedInDifferentOrdersNearlyInOne) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     AnyOrder run(4, seed);
     for (uint64_t i = 0; i < kNum; ++i) {
-      run.add({CollectiveKind::kAllReduce, "ring", 4000 + i}, first_ranks(4));
+      run.add({CollectiveKind::kAllReduce, "ring", 10'000 + i}, first_ranks(4));
     }
     run.shuffle();
     run.issue_all();

@@ -86,7 +86,7 @@ TEST_P(Conformance, CarriesRecordsBetweenAnyTwoInOrder) {
         ASSERT_EQ(ring.peek(), RecordKind::kPacket);
         EXPECT_EQ(ring.record().header.operation, 100 * from + i);
         EXPECT_EQ(std::memcmp(ring.record().payload.data(), "hello", 5), 0);
-        ring.pop();
+        ring.pop(RecordKind::kPacket);
       }
       EXPECT_FALSE(ring.peek());
     }
@@ -103,11 +103,67 @@ TEST_P(Conformance, IsFullAfterOneLapAndHasRoomWhenRecordsWereTaken) {
     for (uint32_t i = 0; i < kRingSlots; ++i) {
       ASSERT_TRUE(reader.peek());
       EXPECT_EQ(reader.record().header.operation, i);
-      reader.pop();
+      reader.pop(RecordKind::kPacket);
     }
     EXPECT_FALSE(reader.peek());
     EXPECT_NE(writer.reserve(), nullptr);
   }
+}
+
+TEST_P(Conformance, CarriesWidePacketsBetweenOthers) {
+  const Job job = make(2);
+  RingWriter& writer = job[0].to(Rank{1});
+  RingReader& reader = job[1].from(Rank{0});
+  uint64_t sent = 0;
+  uint64_t taken = 0;
+  for (int round = 0; round < 10; ++round) {
+    uint32_t num_wide = 0;
+    for (; writer.has_wide_room(); ++sent, ++num_wide) {
+      std::memset(writer.wide(), static_cast<int>(sent % 251), kWideBytes);
+      writer.reserve()->header = {sent, {}, 0, 0, kWideBytes};
+      writer.publish(RecordKind::kWide);
+      if (sent % 3 == 0 && writer.reserve() != nullptr) put(writer, ++sent, "narrow");
+    }
+    EXPECT_EQ(num_wide, kWideSlots);
+    for (; reader.peek(); ++taken) {
+      const RecordKind kind = *reader.peek();
+      ASSERT_EQ(reader.record().header.operation, taken);
+      const std::byte* const data = reader.payload(kind);
+      if (kind == RecordKind::kPacket) {
+        EXPECT_EQ(std::memcmp(data, "narrow", 6), 0);
+      } else {
+        EXPECT_EQ(data[0], static_cast<std::byte>(taken % 251));
+        EXPECT_EQ(data[kWideBytes - 1], static_cast<std::byte>(taken % 251));
+      }
+      reader.pop(kind);
+    }
+    EXPECT_EQ(taken, sent);
+  }
+}
+
+TEST_P(Conformance, TellsWhoIsFarAhead) {
+  const Job job = make(2);
+  RingWriter& writer = job[0].to(Rank{1});
+  RingReader& reader = job[1].from(Rank{0});
+  const auto send_and_take = [&](uint64_t num) {
+    for (uint64_t i = 0; i < num; ++i) {
+      put(writer, i);
+      ASSERT_TRUE(reader.peek());
+      reader.pop(RecordKind::kPacket);
+    }
+  };
+  reader.say_kept(kFarAhead + 1);
+  send_and_take(kFarAhead / kMostWeight / 2);
+  EXPECT_FALSE(writer.is_far_ahead());  // more than was sent: nonsense
+  send_and_take(kFarAhead);
+  EXPECT_TRUE(writer.is_far_ahead());
+  reader.say_kept(kFarAhead);
+  EXPECT_FALSE(writer.is_far_ahead());
+  reader.say_kept(kFarAhead + 1);
+  send_and_take(2 * uint64_t{kRingSlots});
+  EXPECT_TRUE(writer.is_far_ahead());
+  writer.close();
+  EXPECT_FALSE(writer.is_far_ahead());
 }
 
 TEST_P(Conformance, CarriesRecordsWhileBothRun) {
@@ -125,7 +181,7 @@ TEST_P(Conformance, CarriesRecordsWhileBothRun) {
   for (uint64_t i = 0; i < kRecords; ++i) {
     while (!ring.peek()) std::this_thread::yield();  // Liveness: the sender sends all.
     ASSERT_EQ(ring.record().header.operation, i);
-    ring.pop();
+    ring.pop(RecordKind::kPacket);
   }
   sender.join();
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -119,18 +120,25 @@ TEST(CorruptRing, IsReadAndWrittenWithinItsBounds) {
     uint64_t num_sent = 0;
     for (int step = 0; step < 300; ++step) {
       theirs.taken.store(random() % 3 == 0 ? random() : random() % 200);
-      if (Record* const record = writer.reserve(); record != nullptr) {
+      theirs.kept.store(random());
+      if (random() % 4 == 0 && writer.has_wide_room()) {
+        std::memset(writer.wide(), 7, kWideBytes);
+        writer.publish(RecordKind::kWide);
+      } else if (Record* const record = writer.reserve(); record != nullptr) {
         record->header.operation = num_sent++;
         writer.publish(RecordKind::kPacket);
       }
       auto& stamp = memory->ring.slots[random() % kRingSlots].stamp;
-      if (random() % 4 == 0) stamp.store(random() % 2 == 0 ? random() : (random() % 300) << 8 | 1);
-      if (reader.peek()) {
+      if (random() % 4 == 0)
+        stamp.store(random() % 2 == 0 ? random() : (random() % 300) << 8 | (random() % 6));
+      if (const auto kind = reader.peek(); kind) {
         const Record& record = reader.record();
         const auto* const at = reinterpret_cast<const std::byte*>(&record);
         const auto* const ring = reinterpret_cast<const std::byte*>(&memory->ring);
         ASSERT_TRUE(at >= ring && at + sizeof record <= ring + sizeof(RingMemory));
-        reader.pop();
+        const std::byte* const data = reader.payload(*kind);
+        ASSERT_TRUE(data >= ring && data + kWideBytes <= ring + sizeof(RingMemory));
+        reader.pop(*kind);
       }
     }
     for (size_t i = 0; i < memory->before.size(); ++i) {
