@@ -91,7 +91,7 @@ void AnyOrder::issue(uint32_t rank) {
   engine::Engine& engine = cluster_.engine(rank);
   const engine::Request request = collectives_[c]->request(place);
   works_[rank].push_back(
-      (random_() % 2 == 0 ? engine.call(request, 1) : engine.submit(request)).value());
+      ((c + rank) % 2 == 0 ? engine.call(request, 1) : engine.submit(request)).value());
 }
 
 const std::vector<TestCollective::Spec>& mixed_collectives() {

@@ -80,7 +80,8 @@ class Madhouse {
   void end() {
     give_turns();
     for (const Issued& one : issued_) {
-      if (one.rank != mad_rank_) cluster_.engine(one.rank).give_up(one.op, ErrorCode::kDeadline);
+      if (one.rank == mad_rank_ || one.op == nullptr) continue;
+      cluster_.engine(one.rank).give_up(one.op, ErrorCode::kDeadline);
     }
     give_turns();
     const std::vector<Rank> all = first_ranks(cluster_.num_ranks());
