@@ -20,11 +20,6 @@ constexpr Patience kPatience{.turns = kPreemptAlways ? 1 : 8, .looks = 0};
 // That move something, before peers are listened to again.
 constexpr uint32_t kTurnsOfAPass = 4;
 
-// What fits into records is over in less time than writing its steps down would take.
-bool is_traced(const Operation& op) {
-  return op.request.program->largest_message > transport::kMaxPayload;
-}
-
 }  // namespace
 
 Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
@@ -88,7 +83,7 @@ void Engine::enlist(Operation& op) {
   op.request.program->uses.begin();
   operations_.insert(op.request.id, &op);
   op.is_waited.store(false, std::memory_order_relaxed);
-  op.trace = is_traced(op) ? step_trace_.get() : nullptr;
+  op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
   if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
 }
 
@@ -187,11 +182,8 @@ Engine::Need Engine::run(Operation& op) {
 Engine::Need Engine::go_on(Operation& op) {
   if (op.state.load(std::memory_order_relaxed) == OperationState::kFailed) return Need::kNothing;
   if (op.is_deserted) return Need::kRecord;
-  const bool traces = op.trace != nullptr;
-  if (op.carriage == Carriage::kPackets) {
-    return traces ? run_lanes<Traced<PacketPort>>(op) : run_lanes<PacketPort>(op);
-  }
-  return traces ? run_lanes<Traced<MemoryPort>>(op) : run_lanes<MemoryPort>(op);
+  if (op.trace != nullptr) return run_lanes<TracedMemoryPort>(op);
+  return op.carriage == Carriage::kPackets ? run_lanes<PacketPort>(op) : run_lanes<MemoryPort>(op);
 }
 
 template <class Port>

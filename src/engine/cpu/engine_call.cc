@@ -29,11 +29,10 @@ Result<Operation*> Engine::call(const Request& request, uint32_t looks) {
   return &op;
 }
 
-// Nothing was said about it before, and nothing about its group; it is not traced.
+// Nothing was said about it before, and nothing about its group.
 bool Engine::may_go_straight(const Request& request) const {
   return travels_in_packets(*request.program) && !any_lost_ && aborts_.empty() &&
-         early_.find(request.id) == nullptr && operations_.find(request.id) == nullptr &&
-         step_trace_ == nullptr;
+         early_.find(request.id) == nullptr && operations_.find(request.id) == nullptr;
 }
 
 // Whether it is over. If not, it goes on as an operation from where it got to.

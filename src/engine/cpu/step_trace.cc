@@ -32,7 +32,6 @@ uint32_t peer_of(const Operation& op, const ProgramStep& step) {
 uint64_t bytes_of(const Operation& op, const ProgramStep& step) {
   const BoundProgram& program = *op.request.program;
   if (kind_of(step) == ir::StepKind::kSend) {
-    if (op.carriage == Carriage::kPackets) return step.out_bytes;
     if (step.exported == kNoLink) return 0;
     const Export& mirrored = program.exports[step.exported];
     return op.mirrors[mirrored.buffer] == nullptr ? 0 : mirrored.bytes;  // else announced only

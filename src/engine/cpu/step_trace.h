@@ -32,18 +32,18 @@ class StepTrace {
   trace::EventRing ring_;
 };
 
-// A port that tells when its steps ran.
-template <class Port>
-class Traced : public Port {
+// Memory that tells when it was read.
+class TracedMemoryPort : public MemoryPort {
  public:
-  Traced(Operation& op, transport::Endpoint& endpoint) : Port(op, endpoint), op_(op) {}
+  TracedMemoryPort(Operation& op, transport::Endpoint& endpoint)
+      : MemoryPort(op, endpoint), op_(op) {}
 
   [[nodiscard]] bool move(const ProgramStep& step, Cursor& cursor) {
     op_.trace->begin(op_, step);
-    return Port::move(step, cursor);
+    return MemoryPort::move(step, cursor);
   }
   void finish(const ProgramStep& step) const {
-    Port::finish(step);
+    MemoryPort::finish(step);
     op_.trace->end(op_, step);
   }
 
