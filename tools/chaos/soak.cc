@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,22 @@ struct Finished {
   int exit_code = 0;
   std::string output;
 };
+
+std::atomic<pid_t> run_under_way{0};  // 0: none
+std::atomic<int> interrupted_by{0};   // the signal
+
+// The run ends in its own way, which leaves nothing behind; then what was done so far is printed.
+void interrupt(int signal) {
+  interrupted_by = signal;
+  const pid_t pid = run_under_way;
+  if (pid != 0) kill(pid, signal);
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = interrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
 
 std::string text_of(const launch::Descriptor& file) {
   std::string text;
@@ -58,17 +76,25 @@ Result<Finished> run_once(const Settings& settings) {
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_adddup2(&actions, output.get(), stream);
   }
+  // A group of its own: what is typed at the terminal reaches it through us, once.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
   const int error =
-      posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     errno = error;
     return launch::system_error("start a run");
   }
+  run_under_way = pid;
+  if (interrupted_by != 0) interrupt(interrupted_by);  // before the run could be told
   int status = 0;
   // Liveness: every operation of the run has a deadline, so the run ends.
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  run_under_way = 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return Finished{code, text_of(output)};
 }
@@ -181,11 +207,16 @@ Result<Soak> soak_from(const std::string& duration, uint64_t num_seeds) {
 int run_soak(const Settings& settings, const Soak& soak) {
   const auto leftovers = Leftovers::watch();
   if (!leftovers) return fail(leftovers.error());
+  catch_interrupts();
   Tally tally(soak);
   Settings next = settings;
   while (!tally.is_over()) {
     const Result<std::string> failure = run_and_judge(next, **leftovers, tally);
     if (!failure) return fail(failure.error());
+    if (interrupted_by != 0) {  // the run that it ended counts neither way
+      tally.print(settings, "interrupted");
+      return 128 + interrupted_by;
+    }
     if (!failure->empty()) {
       tally.print(settings, *failure);
       print_error(fmt::format("the run with seed {} {}", next.seed, *failure));
