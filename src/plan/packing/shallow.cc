@@ -1,9 +1,10 @@
 // Out-trees. Rank v has one link in for each tree. Two trees may exchange their links into v, or
-// one may take a spare link, as long as neither closes a circle: the load on every link stays what
-// it was. So all packings of a rate are reached by such moves at single ranks. They are tried at
-// random; one that does not raise the cost is kept, and now and then one that does a little
-// (annealing), so that the search leaves valleys. The cost counts, for every rank of every tree,
-// its depth to a high power: the deepest rank decides.
+// one may take a spare link: the load on every link stays within bounds. So all packings of a rate
+// are reached by such moves at single ranks. To find one of a given depth they are tried at random,
+// also where a tree falls into circles on the way. The cost of a rank that is too deep grows with
+// every level (a rank on a circle is as deep as there are ranks); a move that raises the cost is
+// kept with a chance that shrinks as the search cools down. If a few searches find nothing, the
+// depth above is the answer. That is no proof that there is nothing to find.
 //
 // Undirected trees: a link of one tree is exchanged for a spare link, or two trees exchange two
 // links, where that makes the sum of depths smaller.
@@ -17,64 +18,63 @@
 namespace tutti::plan::packing {
 namespace {
 
-constexpr uint32_t kSeed = 20240607;
-constexpr uint32_t kMaxTrees = 4096;     // beyond, the trees stay as they are
-constexpr uint32_t kMovesPerLink = 400;  // for every rank of every tree
-constexpr uint32_t kMaxMoves = 400'000;
-constexpr double kFirstHeat = 0.5;  // of the cost of a rank at the greatest depth
-
-// Each level costs as much as several ranks on the level above.
-double cost_of_depth(uint32_t depth) { return std::pow(3.0, depth); }
+constexpr uint32_t kMaxTrees = 4096;  // beyond, the trees stay as they are
+// Enough that each search finds the least depth of a DGX-1V's six trees every other time.
+constexpr uint32_t kNumSearches = 12;
+constexpr uint32_t kMinMoves = 50'000;
+constexpr uint32_t kMovesPerLink = 200;  // for every rank of every tree
+constexpr uint32_t kMaxMoves = 300'000;
+constexpr double kCostPerLevel = 3;  // times as much as a level above
+constexpr double kFirstHeat = 3;
+constexpr double kLastHeat = 0.5;
 
 class Search {
  public:
-  Search(const Graph& graph, std::vector<Tree> trees)
+  Search(const Graph& graph, std::vector<Tree> trees, uint32_t target, uint32_t seed)
       : num_ranks_(graph.num_ranks),
         trees_(std::move(trees)),
         spare_(graph.capacity),
-        costs_(trees_.size()) {
+        costs_(trees_.size()),
+        random_(seed) {
+    for (uint32_t hops = 0; hops <= num_ranks_; ++hops) {
+      const double above = hops > target ? hops - target : 0;
+      cost_of_depth_.push_back(std::pow(kCostPerLevel, above) - 1);
+    }
     for (const Tree& tree : trees_) {
       for (uint32_t v = 0; v < num_ranks_; ++v) {
         if (tree.parent[v] != kNoParent) spare_[tree.parent[v]][v] -= tree.weight;
       }
     }
-    for (size_t t = 0; t < trees_.size(); ++t) total_ += costs_[t] = cost(trees_[t]);
+    for (size_t t = 0; t < trees_.size(); ++t) costs_[t] = cost(trees_[t]);
   }
 
-  std::vector<Tree> run() && {
-    const std::vector<Tree> before = trees_;
-    const uint32_t depth_before = max_depth(before);
-    best_ = trees_;
-    best_cost_ = total_;
-    const auto moves = static_cast<uint32_t>(
-        std::min<uint64_t>(kMaxMoves, uint64_t{kMovesPerLink} * trees_.size() * num_ranks_));
-    const double first_heat = kFirstHeat * cost_of_depth(depth_before);
-    for (uint32_t i = 0; i < moves && !is_flat(); ++i) {
-      heat_ = first_heat * std::pow(0.01, 1.0 * i / moves);
-      move();
-      if (total_ < best_cost_) {
-        best_cost_ = total_;
-        best_ = trees_;
-      }
+  // Accepts whatever comes, so that the search begins somewhere else: valleys are deep.
+  void shake() {
+    heat_ = HUGE_VAL;
+    for (size_t i = 0; i < 8 * trees_.size() * num_ranks_; ++i) move();
+  }
+
+  // The trees if all are shallow enough, else none.
+  std::vector<Tree> run(uint32_t num_moves) {
+    const auto is_done = [&] {
+      return std::all_of(costs_.begin(), costs_.end(), [](double each) { return each == 0; });
+    };
+    for (uint32_t i = 0; i < num_moves; ++i) {
+      heat_ = kFirstHeat * std::pow(kLastHeat / kFirstHeat, 1.0 * i / num_moves);
+      if (move() && is_done()) return std::move(trees_);
     }
-    return max_depth(best_) <= depth_before ? std::move(best_) : before;
+    return {};
   }
 
  private:
-  // Nothing is shallower than stars.
-  [[nodiscard]] bool is_flat() const {
-    return total_ <= static_cast<double>(trees_.size()) * (1 + cost_of_depth(1) * (num_ranks_ - 1));
-  }
-
-  // Infinite when following the parents comes back to where it began.
   [[nodiscard]] double cost(const Tree& tree) const {
     double sum = 0;
     for (uint32_t r = 0; r < num_ranks_; ++r) {
       uint32_t hops = 0;
-      for (uint32_t at = r; tree.parent[at] != kNoParent; at = tree.parent[at]) {
-        if (++hops >= num_ranks_) return HUGE_VAL;
+      for (uint32_t at = r; tree.parent[at] != kNoParent && hops < num_ranks_; ++hops) {
+        at = tree.parent[at];
       }
-      sum += cost_of_depth(hops);
+      sum += cost_of_depth_[hops];
     }
     return sum;
   }
@@ -87,59 +87,78 @@ class Search {
     return static_cast<double>(random_()) < chance * static_cast<double>(std::mt19937::max());
   }
 
-  void move() {
+  // Whether a tree has become as shallow as it is to be.
+  bool move() {
     const uint32_t t = below(trees_.size());
     const uint32_t v = below(num_ranks_);
-    if (v == trees_[t].root) return;
-    if (below(2) == 0) {
-      take_spare(t, v, below(num_ranks_));
-    } else {
-      exchange(t, below(trees_.size()), v);
-    }
+    if (v == trees_[t].root) return false;
+    return below(2) == 0 ? take_spare(t, v, below(num_ranks_))
+                         : exchange(t, below(trees_.size()), v);
   }
 
-  void take_spare(uint32_t t, uint32_t v, uint32_t x) {
+  bool take_spare(uint32_t t, uint32_t v, uint32_t x) {
     Tree& tree = trees_[t];
     const uint32_t old = tree.parent[v];
-    if (x == v || x == old || spare_[x][v] < tree.weight) return;
+    if (x == v || x == old || spare_[x][v] < tree.weight) return false;
     tree.parent[v] = x;
     const double now = cost(tree);
     if (!is_accepted(now - costs_[t])) {
       tree.parent[v] = old;
-      return;
+      return false;
     }
     spare_[old][v] += tree.weight;
     spare_[x][v] -= tree.weight;
-    total_ += now - costs_[t];
     costs_[t] = now;
+    return now == 0;
   }
 
-  void exchange(uint32_t t, uint32_t other, uint32_t v) {
+  bool exchange(uint32_t t, uint32_t other, uint32_t v) {
     Tree& a = trees_[t];
     Tree& b = trees_[other];
-    if (b.root == v || a.weight != b.weight || a.parent[v] == b.parent[v]) return;
+    if (b.root == v || a.weight != b.weight || a.parent[v] == b.parent[v]) return false;
     std::swap(a.parent[v], b.parent[v]);
     const double cost_a = cost(a);
     const double cost_b = cost(b);
     if (!is_accepted(cost_a + cost_b - costs_[t] - costs_[other])) {
       std::swap(a.parent[v], b.parent[v]);
-      return;
+      return false;
     }
-    total_ += cost_a + cost_b - costs_[t] - costs_[other];
     costs_[t] = cost_a;
     costs_[other] = cost_b;
+    return cost_a == 0 || cost_b == 0;
   }
 
   uint32_t num_ranks_;
   std::vector<Tree> trees_;
   std::vector<std::vector<int64_t>> spare_;
   std::vector<double> costs_;
-  double total_ = 0;
+  std::vector<double> cost_of_depth_;
   double heat_ = 0;
-  std::vector<Tree> best_;
-  double best_cost_ = 0;
-  std::mt19937 random_{kSeed};
+  std::mt19937 random_;
 };
+
+// Hops that the farthest rank is away from a root: no tree is shallower.
+uint32_t least_depth(const Graph& graph, const std::vector<Tree>& trees) {
+  uint32_t most = 0;
+  for (const Tree& tree : trees) {
+    std::vector<uint32_t> level = {tree.root};
+    std::vector<bool> seen(graph.num_ranks, false);
+    seen[tree.root] = true;
+    for (uint32_t hops = 0; !level.empty(); ++hops) {
+      most = std::max(most, hops);
+      std::vector<uint32_t> next;
+      for (const uint32_t a : level) {
+        for (uint32_t b = 0; b < graph.num_ranks; ++b) {
+          if (seen[b] || graph.capacity[a][b] == 0) continue;
+          seen[b] = true;
+          next.push_back(b);
+        }
+      }
+      level = std::move(next);
+    }
+  }
+  return most;
+}
 
 using Link = std::pair<uint32_t, uint32_t>;
 
@@ -226,7 +245,17 @@ bool exchange_better(Tree& one, Tree& two) {
 
 std::vector<Tree> made_shallow(const Graph& graph, std::vector<Tree> trees) {
   if (trees.empty() || trees.size() > kMaxTrees) return trees;
-  return Search(graph, std::move(trees)).run();
+  const auto num_moves = static_cast<uint32_t>(std::clamp<uint64_t>(
+      uint64_t{kMovesPerLink} * trees.size() * graph.num_ranks, kMinMoves, kMaxMoves));
+  const uint32_t least = least_depth(graph, trees);
+  for (uint32_t seed = 0; seed < kNumSearches && max_depth(trees) > least;) {
+    Search search(graph, trees, max_depth(trees) - 1, seed);
+    if (seed % 2 == 1) search.shake();
+    std::vector<Tree> found = search.run(num_moves);
+    if (found.empty()) ++seed;
+    if (!found.empty()) trees = std::move(found);
+  }
+  return trees;
 }
 
 std::vector<Tree> made_shallow_undirected(const Graph& graph, std::vector<Tree> trees) {
