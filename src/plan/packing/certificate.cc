@@ -1,8 +1,12 @@
 #include "plan/packing/certificate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti::plan::packing {
@@ -31,16 +35,15 @@ class Words {
   }
 
   [[nodiscard]] std::string partition() const {
-    std::string groups;
-    for (const Nodes& group : packing_.bound.groups) {
-      groups += (groups.empty() ? "" : " ") + names(group);
-    }
     const size_t k = packing_.bound.groups.size();
+    std::string groups = fmt::format("the {} groups", k);
+    for (const Nodes& group : packing_.bound.groups) groups += " " + names(group);
+    if (k == packing_.fabric.graph.num_ranks) groups = fmt::format("the {} ranks", k);
     return fmt::format(
-        "between the {} groups {} every byte must cross {} times ({} to bring the contributions "
+        "between {} every byte must cross {} times ({} to bring the contributions "
         "together, {} to spread the result), and what {} them adds up to {}",
-        k, groups, 2 * (k - 1), k - 1, k - 1,
-        packing_.bound.is_entering ? "can enter" : "can leave", rate(packing_.bound.crossing));
+        groups, 2 * (k - 1), k - 1, k - 1, packing_.bound.is_entering ? "can enter" : "can leave",
+        rate(packing_.bound.crossing));
   }
 
  private:
@@ -118,6 +121,15 @@ class Words {
   const Packing& packing_;
 };
 
+// "pcie, socket": the classes of links that no tree may use.
+std::string left_out(const topo::Topology& topology, const Fabric& fabric) {
+  std::set<std::string_view> classes;
+  for (size_t l = 0; l < topology.links.size(); ++l) {
+    if (!fabric.is_used[l]) classes.insert(topo::to_string(topology.links[l].link_class));
+  }
+  return fmt::format("{}", fmt::join(classes, ", "));
+}
+
 }  // namespace
 
 std::string certificate(const Collective& collective, const topo::Topology& topology,
@@ -128,10 +140,8 @@ std::string certificate(const Collective& collective, const topo::Topology& topo
       fmt::format("at most {:.4g} GB/s: {}", packing.bound_gbps,
                   packing.bound.groups.size() == 1 ? words.cut() : words.partition());
   if (packing.whole_gbps > packing.bound_gbps * (1 + kRounding)) {
-    text += fmt::format(
-        "; with {}, which are not used, at most {:.4g} GB/s",
-        packing.fabric.is_nvlink_only ? "PCIe and the other slow links" : "links off the routes",
-        packing.whole_gbps);
+    text += fmt::format("; with the links that are left out ({}) at most {:.4g} GB/s",
+                        left_out(topology, packing.fabric), packing.whole_gbps);
   }
   return text;
 }
@@ -142,8 +152,9 @@ std::string summary(const Packing& packing) {
   const std::string verdict = ratio > 1 - kRounding
                                   ? "as fast as any schedule on these links can be"
                                   : fmt::format("{:.1f} % of what the bound allows", 100 * ratio);
-  return fmt::format("{} tree{} of depth {} carry {:.4g} GB/s, {}", packing.trees.size(),
-                     packing.trees.size() == 1 ? "" : "s", packing.depth, packing.routed_gbps,
+  const bool one = packing.trees.size() == 1;
+  return fmt::format("{} tree{} of depth {} {} {:.4g} GB/s, {}", packing.trees.size(),
+                     one ? "" : "s", packing.depth, one ? "carries" : "carry", packing.routed_gbps,
                      verdict);
 }
 

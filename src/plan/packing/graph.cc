@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 
 #include "base/invalid.h"
@@ -86,20 +87,14 @@ struct Routes {
   std::vector<std::vector<topo::NodeId>> nodes;  // of each route, both ends included
 };
 
-Result<Routes> routes_of(const topo::Topology& topology) {
+Routes routes_of(const topo::Topology& topology) {
   topo::Router router(topology);
   Routes routes{LinkFilter(topology.links.size(), false), {}};
   for (uint32_t a = 0; a < topology.num_ranks(); ++a) {
     for (uint32_t b = 0; b < topology.num_ranks(); ++b) {
       if (a == b) continue;
       const auto route = router.route(Rank{a}, Rank{b});
-      if (!route) {
-        return invalid(
-            fmt::format("{} (rank {}) cannot reach {} (rank {}): no links join them, "
-                        "so there is no schedule; leave one of them out (--ranks) or "
-                        "look at --fail",
-                        topology.device_of(Rank{a}).name, a, topology.device_of(Rank{b}).name, b));
-      }
+      if (!route) continue;  // trees may relay through ranks in between
       std::vector<topo::NodeId> nodes = {topology.ranks[a]};
       for (const topo::LinkId link : *route) {
         routes.is_used[link.value] = true;
@@ -111,7 +106,8 @@ Result<Routes> routes_of(const topo::Topology& topology) {
   return routes;
 }
 
-bool reaches_all(const Graph& graph) {
+// The first rank that rank 0 does not reach, or none.
+std::optional<uint32_t> unreached(const Graph& graph) {
   std::vector<bool> seen(graph.num_nodes(), false);
   std::vector<uint32_t> todo = {0};
   seen[0] = true;
@@ -125,9 +121,24 @@ bool reaches_all(const Graph& graph) {
     }
   }
   for (uint32_t r = 0; r < graph.num_ranks; ++r) {
-    if (!seen[r]) return false;
+    if (!seen[r]) return r;
   }
-  return true;
+  return std::nullopt;
+}
+
+bool is_connected(const Graph& graph) { return !unreached(graph) && !unreached(reversed(graph)); }
+
+Status check_connected(const topo::Topology& topology, const Graph& graph) {
+  const auto cannot = [&](uint32_t from, uint32_t to) {
+    return invalid(fmt::format(
+        "{} (rank {}) cannot reach {} (rank {}), not even through other "
+        "ranks, so there is no schedule; leave one of them out (--ranks) or "
+        "see which links failed (--fail)",
+        topology.device_of(Rank{from}).name, from, topology.device_of(Rank{to}).name, to));
+  };
+  if (const auto rank = unreached(graph)) return cannot(0, *rank);
+  if (const auto rank = unreached(reversed(graph))) return cannot(*rank, 0);
+  return {};
 }
 
 bool is_fast(const topo::Link& link) {
@@ -183,20 +194,18 @@ Graph scaled(const Graph& graph, int64_t numerator, int64_t denominator) {
 Result<Fabric> fabric_of(const topo::Topology& topology) {
   TUTTI_TRY(topo::check(topology));
   TUTTI_TRY(check_devices(topology));
-  TUTTI_ASSIGN(const Routes routes, routes_of(topology));
+  const Routes routes = routes_of(topology);
   Fabric fabric;
   fabric.is_used = routes.is_used;
   for (size_t l = 0; l < topology.links.size(); ++l) {
     if (!is_fast(topology.links[l])) fabric.is_used[l] = false;
   }
   TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
-  const bool fast_is_all = fabric.is_used == routes.is_used;
-  fabric.is_nvlink_only =
-      !fast_is_all && reaches_all(fabric.graph) && reaches_all(reversed(fabric.graph));
-  if (!fabric.is_nvlink_only) {
+  if (!is_connected(fabric.graph)) {
     fabric.is_used = routes.is_used;
     TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
   }
+  TUTTI_TRY(check_connected(topology, fabric.graph));
   add_routes(topology, routes, fabric.graph);
   TUTTI_ASSIGN(fabric.whole, graph_of(topology, LinkFilter(topology.links.size(), true)));
   return fabric;

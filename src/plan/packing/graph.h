@@ -39,10 +39,9 @@ struct Graph {
 
 // A part of a topology's links.
 struct Fabric {
-  Graph graph;                  // of the links that messages between ranks take
-  Graph whole;                  // of all links; for a bound that holds however one routes
-  std::vector<bool> is_used;    // by link: part of `graph`
-  bool is_nvlink_only = false;  // PCIe and the like are left out, since NVLink or xGMI suffices
+  Graph graph;                // of the links that messages between ranks take
+  Graph whole;                // of all links; for a bound that holds however one routes
+  std::vector<bool> is_used;  // by link: part of `graph`
 };
 
 // Takes the links that topo::Router uses between ranks. Where NVLink and xGMI alone connect all of

@@ -135,26 +135,44 @@ Graph both_ways(const Graph& graph) {
   return result;
 }
 
-// Trees that go up and down. Undirected ones between ranks that links join directly. Among switches
-// those of all_gather, up and down, at half the rate each.
+// Undirected trees between ranks.
+Trees spanning_trees(const Graph& graph, Fraction rate) {
+  const Scaled fit = scale(graph, rate, kMaxSpanningTrees, [](const Graph& rounded, int64_t count) {
+    return least_partition(rounded).rate >= Fraction(count);
+  });
+  std::vector<Tree> trees = pack_spanning_trees(fit.graph, fit.shares);
+  TUTTI_CHECK(std::cmp_equal(trees.size(), fit.shares), "as many trees as the partition bound");
+  return {merged(made_shallow_undirected(fit.graph, std::move(trees))),
+          static_cast<double>(fit.shares) * fit.graph.unit_gbps};
+}
+
+Graph ranks_only(Graph graph) {
+  graph.capacity.resize(graph.num_ranks);
+  for (auto& row : graph.capacity) row.resize(graph.num_ranks);
+  return graph;
+}
+
+// Trees that go up and down. Without switches undirected ones. With switches either those of
+// all_gather, up and down, at half the rate each, or undirected ones on what splitting the switches
+// leaves; the faster.
 Trees two_way_trees(const Graph& given, Ways ways) {
   const Graph graph = both_ways(given);
-  if (has_switches(graph)) {
-    const std::vector<int64_t> demand(graph.num_ranks, 1);
-    Trees trees = out_trees(graph, demand, least_cut(graph, demand).rate, ways);
-    trees.gbps *= graph.num_ranks / 2.0;
-    return trees;
+  if (!has_switches(graph)) {
+    return spanning_trees(ranks_only(graph), least_partition(ranks_only(graph)).rate);
   }
-  const Scaled fit = scale(graph, least_partition(graph).rate, kMaxSpanningTrees,
-                           [](const Graph& rounded, int64_t count) {
-                             return least_partition(rounded).rate >= Fraction(count);
-                           });
-  Graph ranks_only = fit.graph;
-  ranks_only.capacity.resize(graph.num_ranks);
-  std::vector<Tree> trees = pack_spanning_trees(ranks_only, fit.shares);
-  TUTTI_CHECK(std::cmp_equal(trees.size(), fit.shares), "as many trees as the partition bound");
-  return {merged(made_shallow_undirected(ranks_only, std::move(trees))),
-          static_cast<double>(fit.shares) * fit.graph.unit_gbps};
+  const std::vector<int64_t> demand(graph.num_ranks, 1);
+  const Fraction cut = least_cut(graph, demand).rate;
+  Trees directed = out_trees(graph, demand, cut, ways);
+  directed.gbps *= graph.num_ranks / 2.0;
+  const Graph fine = scaled(graph, int64_t{2} * graph.num_ranks, 1);
+  const auto shares = boost::rational_cast<int64_t>(cut * 2 * graph.num_ranks);
+  const Graph logical = both_ways(without_switches(fine, times(demand, shares), ways));
+  const Fraction rate = least_partition(logical).rate;
+  constexpr double kClearly = 1 + 1e-9;
+  if (boost::rational_cast<double>(rate) * logical.unit_gbps <= directed.gbps * kClearly) {
+    return directed;
+  }
+  return spanning_trees(logical, rate);
 }
 
 // What fraction of the message a tree's edges carry.
@@ -164,14 +182,17 @@ double fraction_of(const std::vector<Tree>& trees, const Tree& tree) {
   return static_cast<double>(tree.weight) / all;
 }
 
-Result<double> routed_rate(const Collective& collective, const topo::Topology& topology,
-                           const std::vector<Tree>& trees) {
+// Zero where a tree has an edge that no message can take.
+double routed_rate(const Collective& collective, const topo::Topology& topology,
+                   const std::vector<Tree>& trees) {
   topo::Router router(topology);
   std::vector<double> load(topology.links.size(), 0);
-  const auto send = [&](uint32_t from, uint32_t to, double amount) -> Status {
-    TUTTI_ASSIGN(const auto route, router.route(Rank{from}, Rank{to}));
-    for (const topo::LinkId link : route) load[link.value] += amount;
-    return {};
+  bool has_routes = true;
+  const auto send = [&](uint32_t from, uint32_t to, double amount) {
+    const auto route = router.route(Rank{from}, Rank{to});
+    has_routes = has_routes && route.ok();
+    if (!route) return;
+    for (const topo::LinkId link : *route) load[link.value] += amount;
   };
   const bool goes_down = !is_upward(collective.kind);
   const bool goes_up = is_reducing(collective.kind);
@@ -179,10 +200,11 @@ Result<double> routed_rate(const Collective& collective, const topo::Topology& t
     const double amount = fraction_of(trees, tree);
     for (uint32_t r = 0; r < tree.parent.size(); ++r) {
       if (tree.parent[r] == kNoParent) continue;
-      if (goes_down) TUTTI_TRY(send(tree.parent[r], r, amount));
-      if (goes_up) TUTTI_TRY(send(r, tree.parent[r], amount));
+      if (goes_down) send(tree.parent[r], r, amount);
+      if (goes_up) send(r, tree.parent[r], amount);
     }
   }
+  if (!has_routes) return 0;
   double rate = std::numeric_limits<double>::infinity();
   for (size_t l = 0; l < load.size(); ++l) {
     if (load[l] > 0) rate = std::min(rate, topology.links[l].gbps / load[l]);
@@ -204,33 +226,39 @@ double gbps_of(const Collective& collective, const Graph& graph, Fraction rate) 
 }
 
 // Trees for one choice of ways, and what they carry.
-Status try_ways(const Collective& collective, const topo::Topology& topology, Ways ways,
-                Packing& packing) {
+void try_ways(const Collective& collective, const topo::Topology& topology, Ways ways,
+              Packing& packing) {
   const Graph& graph = packing.fabric.graph;
   Trees trees = collective.kind == CollectiveKind::kAllReduce
                     ? two_way_trees(graph, ways)
                     : out_trees(is_upward(collective.kind) ? reversed(graph) : graph,
                                 demand_of(collective), packing.bound.rate, ways);
   if (has_block_per_rank(collective.kind)) trees.gbps *= collective.num_ranks;
-  TUTTI_ASSIGN(const double routed, routed_rate(collective, topology, trees.trees));
-  if (routed <= packing.routed_gbps) return {};
+  const double routed = routed_rate(collective, topology, trees.trees);
+  if (routed <= packing.routed_gbps) return;
   packing.trees = std::move(trees.trees);
   packing.trees_gbps = trees.gbps;
   packing.routed_gbps = routed;
-  return {};
 }
 
 Status add_trees(const Collective& collective, const topo::Topology& topology, Method method,
                  Packing& packing) {
   if (method == Method::kBlink) {
     packing.trees = blink_trees(packing.fabric.graph, collective.root, packing.trees_gbps);
-    TUTTI_ASSIGN(packing.routed_gbps, routed_rate(collective, topology, packing.trees));
+    packing.routed_gbps = routed_rate(collective, topology, packing.trees);
   } else {
-    TUTTI_TRY(try_ways(collective, topology, Ways::kAny, packing));
+    try_ways(collective, topology, Ways::kAny, packing);
     constexpr double kRounding = 1e-9;
-    if (packing.routed_gbps < packing.trees_gbps * (1 - kRounding)) {
-      TUTTI_TRY(try_ways(collective, topology, Ways::kRoutesOnly, packing));
+    const bool is_as_packed =
+        packing.routed_gbps > 0 && packing.routed_gbps >= packing.trees_gbps * (1 - kRounding);
+    if (!is_as_packed) {
+      try_ways(collective, topology, Ways::kRoutesOnly, packing);
     }
+  }
+  if (packing.routed_gbps == 0) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("no trees were found for {} on {} whose every edge a message can take",
+                             to_string(collective.kind), topology.name)};
   }
   packing.depth = max_depth(packing.trees);
   return {};

@@ -21,9 +21,11 @@ namespace {
 constexpr uint32_t kMaxTrees = 4096;  // beyond, the trees stay as they are
 // Enough that each search finds the least depth of a DGX-1V's six trees every other time.
 constexpr uint32_t kNumSearches = 12;
-constexpr uint32_t kMinMoves = 50'000;
-constexpr uint32_t kMovesPerLink = 200;  // for every rank of every tree
-constexpr uint32_t kMaxMoves = 300'000;
+// For every rank of every tree: many while that is quick, then fewer.
+constexpr uint64_t kMovesPerLink = 1000;
+constexpr uint64_t kManyMoves = 50'000;
+constexpr uint64_t kLessMovesPerLink = 200;
+constexpr uint64_t kMaxMoves = 300'000;
 constexpr double kCostPerLevel = 3;  // times as much as a level above
 constexpr double kFirstHeat = 3;
 constexpr double kLastHeat = 0.5;
@@ -245,8 +247,10 @@ bool exchange_better(Tree& one, Tree& two) {
 
 std::vector<Tree> made_shallow(const Graph& graph, std::vector<Tree> trees) {
   if (trees.empty() || trees.size() > kMaxTrees) return trees;
-  const auto num_moves = static_cast<uint32_t>(std::clamp<uint64_t>(
-      uint64_t{kMovesPerLink} * trees.size() * graph.num_ranks, kMinMoves, kMaxMoves));
+  const uint64_t num_links = uint64_t{trees.size()} * graph.num_ranks;
+  const auto num_moves =
+      static_cast<uint32_t>(std::max(std::min(kMovesPerLink * num_links, kManyMoves),
+                                     std::min(kLessMovesPerLink * num_links, kMaxMoves)));
   const uint32_t least = least_depth(graph, trees);
   for (uint32_t seed = 0; seed < kNumSearches && max_depth(trees) > least;) {
     Search search(graph, trees, max_depth(trees) - 1, seed);
