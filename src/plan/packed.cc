@@ -19,7 +19,7 @@ constexpr std::string_view kPacked = "packed";
 constexpr std::string_view kBlink = "blink";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
 // Bounds the time of a trial; more pieces than this allows are not tried.
-constexpr uint64_t kMaxTrialSteps = 1'000'000;
+constexpr uint64_t kMaxTrialSteps = 200'000;
 
 Result<ir::Schedule> refuse_without_topology(const Collective& collective, const Options&) {
   return invalid(

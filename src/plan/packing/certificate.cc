@@ -12,8 +12,6 @@
 namespace tutti::plan::packing {
 namespace {
 
-constexpr double kRounding = 1e-9;
-
 using Nodes = std::vector<uint32_t>;
 
 class Words {

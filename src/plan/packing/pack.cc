@@ -23,8 +23,12 @@ namespace {
 // Each share is a chunk of its own; where the exact optimum needs more than this many of a block
 // the best with this many is taken, a fraction of a percent below.
 constexpr int64_t kMaxShares = 64;
+constexpr int64_t kMaxSharesOfMany = 4;  // ranks, beyond kMaxExactRanks
 // Undirected trees come one by one, and each is a pipeline with lanes of its own.
 constexpr int64_t kMaxSpanningTrees = 48;
+// Up to here, where the routes alone do not reach the bound, other ways through switches and other
+// kinds of trees are tried, which takes a flow for every pair of links and every rank.
+constexpr uint32_t kMaxExactRanks = 16;
 // To round capacities down to shares, capacities are made fine first.
 constexpr int64_t kFine = 1024;
 
@@ -72,8 +76,12 @@ Scaled scale(const Graph& graph, Fraction rate, int64_t max_shares, Supports is_
   return {scaled(fine, 1, fits), max_shares};
 }
 
+int64_t max_shares(const Graph& graph) {
+  return graph.num_ranks <= kMaxExactRanks ? kMaxShares : kMaxSharesOfMany;
+}
+
 Scaled scale_for_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate) {
-  return scale(graph, rate, kMaxShares, [&](const Graph& rounded, int64_t shares) {
+  return scale(graph, rate, max_shares(graph), [&](const Graph& rounded, int64_t shares) {
     return supports(rounded, times(demand, shares));
   });
 }
@@ -83,7 +91,9 @@ struct Trees {
   double gbps = 0;  // for each unit of demand
 };
 
+// None where there is no share.
 Trees trees_on(const Scaled& fit, const std::vector<int64_t>& demand) {
+  if (fit.shares == 0) return {};
   const auto trees = pack_arborescences(fit.graph, times(demand, fit.shares));
   return {merged(made_shallow(fit.graph, unmerged(trees))),
           static_cast<double>(fit.shares) * fit.graph.unit_gbps};
@@ -105,8 +115,13 @@ Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction
   const auto split = [&] {
     fit.graph = without_switches(fit.graph, times(demand, fit.shares), ways);
     if (!supports(fit.graph, times(demand, fit.shares))) {
-      // A switch that takes in more than it gives out, or less, could not be split without loss.
-      fit = scale_for_trees(fit.graph, demand, least_cut(fit.graph, demand).rate);
+      // Ways were lacking, or a switch takes in more than it gives out. Then the most that is left,
+      // split in fine units so that rounding costs nothing more.
+      const Graph fine = scaled(graph, kFine, 1);
+      const auto shares = boost::rational_cast<int64_t>(rate * kFine);
+      const Graph logical = without_switches(fine, times(demand, shares), Ways::kEvenly);
+      const Fraction rest = least_cut(logical, demand).rate;
+      fit = rest > 0 ? scale_for_trees(logical, demand, rest) : Scaled{logical, 0};
     }
   };
   const Scaled before = fit;
@@ -116,11 +131,13 @@ Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction
   // on to all, in two hops; with one share there is but a chain.
   const int64_t others = int64_t{graph.num_ranks} - 1;
   const bool is_rooted = std::count(demand.begin(), demand.end(), 0) > 0;
-  if (!with_switches || !is_rooted || before.shares * others > kMaxShares) return best;
+  if (!with_switches || !is_rooted || before.shares * others > kMaxShares) {
+    return best;
+  }
   fit = {scaled(before.graph, others, 1), before.shares * others};
   split();
   Trees finer = trees_on(fit, demand);
-  return max_depth(finer.trees) < max_depth(best.trees) && finer.gbps >= best.gbps ? finer : best;
+  return finer.gbps >= best.gbps && max_depth(finer.trees) < max_depth(best.trees) ? finer : best;
 }
 
 // The slower direction of each pair both ways.
@@ -152,27 +169,27 @@ Graph ranks_only(Graph graph) {
   return graph;
 }
 
-// Trees that go up and down. Without switches undirected ones. With switches either those of
-// all_gather, up and down, at half the rate each, or undirected ones on what splitting the switches
-// leaves; the faster.
+// Trees that go up and down: those of all_gather, up and down, at half the rate each.
 Trees two_way_trees(const Graph& given, Ways ways) {
   const Graph graph = both_ways(given);
-  if (!has_switches(graph)) {
-    return spanning_trees(ranks_only(graph), least_partition(ranks_only(graph)).rate);
-  }
   const std::vector<int64_t> demand(graph.num_ranks, 1);
-  const Fraction cut = least_cut(graph, demand).rate;
-  Trees directed = out_trees(graph, demand, cut, ways);
-  directed.gbps *= graph.num_ranks / 2.0;
-  const Graph fine = scaled(graph, int64_t{2} * graph.num_ranks, 1);
-  const auto shares = boost::rational_cast<int64_t>(cut * 2 * graph.num_ranks);
-  const Graph logical = both_ways(without_switches(fine, times(demand, shares), ways));
-  const Fraction rate = least_partition(logical).rate;
-  constexpr double kClearly = 1 + 1e-9;
-  if (boost::rational_cast<double>(rate) * logical.unit_gbps <= directed.gbps * kClearly) {
-    return directed;
+  Trees trees = out_trees(graph, demand, least_cut(graph, demand).rate, ways);
+  trees.gbps *= graph.num_ranks / 2.0;
+  return trees;
+}
+
+// Undirected trees, on what splitting the switches leaves where there are some.
+Trees undirected_trees(const Graph& given, Ways ways) {
+  Graph graph = both_ways(given);
+  if (has_switches(graph)) {
+    const std::vector<int64_t> demand(graph.num_ranks, 1);
+    const auto shares = boost::rational_cast<int64_t>(least_cut(graph, demand).rate * kFine);
+    graph = without_switches(scaled(graph, kFine, 1), times(demand, shares), ways);
+    graph = both_ways(graph);
   }
-  return spanning_trees(logical, rate);
+  graph = ranks_only(std::move(graph));
+  const Fraction rate = least_partition(graph).rate;
+  return rate > 0 ? spanning_trees(graph, rate) : Trees{};
 }
 
 // What fraction of the message a tree's edges carry.
@@ -204,7 +221,7 @@ double routed_rate(const Collective& collective, const topo::Topology& topology,
       if (goes_up) send(r, tree.parent[r], amount);
     }
   }
-  if (!has_routes) return 0;
+  if (!has_routes || trees.empty()) return 0;
   double rate = std::numeric_limits<double>::infinity();
   for (size_t l = 0; l < load.size(); ++l) {
     if (load[l] > 0) rate = std::min(rate, topology.links[l].gbps / load[l]);
@@ -225,20 +242,37 @@ double gbps_of(const Collective& collective, const Graph& graph, Fraction rate) 
   return has_block_per_rank(collective.kind) ? each * collective.num_ranks : each;
 }
 
-// Trees for one choice of ways, and what they carry.
-void try_ways(const Collective& collective, const topo::Topology& topology, Ways ways,
-              Packing& packing) {
-  const Graph& graph = packing.fabric.graph;
-  Trees trees = collective.kind == CollectiveKind::kAllReduce
-                    ? two_way_trees(graph, ways)
-                    : out_trees(is_upward(collective.kind) ? reversed(graph) : graph,
-                                demand_of(collective), packing.bound.rate, ways);
-  if (has_block_per_rank(collective.kind)) trees.gbps *= collective.num_ranks;
+bool is_best(const Packing& packing) {
+  return packing.routed_gbps >= packing.bound_gbps * (1 - kRounding);
+}
+
+void keep_if_better(const Collective& collective, const topo::Topology& topology, Trees trees,
+                    Packing& packing) {
   const double routed = routed_rate(collective, topology, trees.trees);
-  if (routed <= packing.routed_gbps) return;
+  if (routed <= packing.routed_gbps * (1 + kRounding)) return;
   packing.trees = std::move(trees.trees);
   packing.trees_gbps = trees.gbps;
   packing.routed_gbps = routed;
+}
+
+// Trees for one choice of ways.
+void try_ways(const Collective& collective, const topo::Topology& topology, Ways ways,
+              Packing& packing) {
+  const Graph& graph = packing.fabric.graph;
+  if (collective.kind != CollectiveKind::kAllReduce) {
+    Trees trees = out_trees(is_upward(collective.kind) ? reversed(graph) : graph,
+                            demand_of(collective), packing.bound.rate, ways);
+    if (has_block_per_rank(collective.kind)) trees.gbps *= collective.num_ranks;
+    keep_if_better(collective, topology, std::move(trees), packing);
+    return;
+  }
+  // Behind switches the trees of all_gather are the shallower ones.
+  if (has_switches(graph)) {
+    keep_if_better(collective, topology, two_way_trees(graph, ways), packing);
+  }
+  const bool is_many = has_switches(graph) && graph.num_ranks > kMaxExactRanks;
+  if (is_best(packing) || is_many) return;
+  keep_if_better(collective, topology, undirected_trees(graph, ways), packing);
 }
 
 Status add_trees(const Collective& collective, const topo::Topology& topology, Method method,
@@ -247,12 +281,11 @@ Status add_trees(const Collective& collective, const topo::Topology& topology, M
     packing.trees = blink_trees(packing.fabric.graph, collective.root, packing.trees_gbps);
     packing.routed_gbps = routed_rate(collective, topology, packing.trees);
   } else {
-    try_ways(collective, topology, Ways::kAny, packing);
-    constexpr double kRounding = 1e-9;
-    const bool is_as_packed =
-        packing.routed_gbps > 0 && packing.routed_gbps >= packing.trees_gbps * (1 - kRounding);
-    if (!is_as_packed) {
-      try_ways(collective, topology, Ways::kRoutesOnly, packing);
+    const bool is_small = collective.num_ranks <= kMaxExactRanks;
+    const bool is_quick = is_small || is_rooted(collective.kind);
+    try_ways(collective, topology, is_quick ? Ways::kRoutesOnly : Ways::kEvenly, packing);
+    if (!is_best(packing) && (is_small || packing.routed_gbps == 0)) {
+      try_ways(collective, topology, Ways::kAny, packing);
     }
   }
   if (packing.routed_gbps == 0) {

@@ -32,6 +32,9 @@ struct Packing {
   double routed_gbps = 0;  // the same with every message on the one way that the topology gives it
 };
 
+// Rates that differ by less are equal: they are sums of doubles.
+inline constexpr double kRounding = 1e-9;
+
 // The collectives that trees serve.
 [[nodiscard]] bool is_packed(CollectiveKind kind, Method method);
 

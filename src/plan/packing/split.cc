@@ -40,13 +40,20 @@ class Splitter {
  private:
   void remove(uint32_t w) {
     const Pairs on_routes = ways_through(w);
-    if (ways_ == Ways::kRoutesOnly) {
+    if (ways_ == Ways::kEvenly) {
       split_evenly(w, on_routes);
       split_rest(w, on_routes);
-    } else if (!try_in_proportion(w, on_routes) && !try_in_proportion(w, all_pairs())) {
-      split_pair_by_pair(w, on_routes);
-      split_pair_by_pair(w, all_pairs());
+      drop(w);
+      return;
     }
+    if (try_in_proportion(w, on_routes)) return;
+    if (ways_ == Ways::kAny && try_in_proportion(w, all_pairs())) return;
+    split_pair_by_pair(w, on_routes);
+    if (ways_ == Ways::kAny) split_pair_by_pair(w, all_pairs());
+    drop(w);
+  }
+
+  void drop(uint32_t w) {
     for (uint32_t n = 0; n < graph_.num_nodes(); ++n) {
       graph_.capacity[n][w] = 0;
       graph_.capacity[w][n] = 0;
@@ -79,10 +86,11 @@ class Splitter {
     const auto before = graph_.capacity;
     split_evenly(w, pairs);
     split_rest(w, pairs);
-    auto& capacity = graph_.capacity;
-    for (uint32_t n = 0; n < graph_.num_nodes(); ++n) capacity[n][w] = capacity[w][n] = 0;
+    const auto routes = graph_.routes;
+    drop(w);
     if (supports(graph_, demand_)) return true;
-    capacity = before;
+    graph_.capacity = before;
+    graph_.routes = routes;
     return false;
   }
 

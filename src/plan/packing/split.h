@@ -10,9 +10,11 @@
 
 namespace tutti::plan::packing {
 
-// Whether ways that no message between ranks takes (Graph::routes) may be used where others do not
-// suffice.
-enum class Ways : uint8_t { kAny, kRoutesOnly };
+enum class Ways : uint8_t {
+  kAny,         // also such as no message between ranks takes (Graph::routes), where need be
+  kRoutesOnly,  // only ways that messages take
+  kEvenly,      // only these, in proportion, whatever then fits
+};
 
 // The graph must support the demands (bounds.h). The result has ranks only. It supports them too
 // where every switch takes in as much as it gives out, and otherwise possibly less: ask again. So

@@ -6,9 +6,9 @@
 
 #include "plan/packed.h"
 #include "plan/packing/certificate.h"
+#include "tests/unit/packing/machine.h"
 #include "tests/unit/plan/expect_proved.h"
 #include "topo/build.h"
-#include "topo/open.h"
 #include "topo/variants.h"
 
 namespace tutti::plan::packing {
@@ -20,8 +20,6 @@ using ::testing::Not;
 constexpr CollectiveKind kServed[] = {CollectiveKind::kBroadcast, CollectiveKind::kReduce,
                                       CollectiveKind::kAllGather, CollectiveKind::kReduceScatter,
                                       CollectiveKind::kAllReduce};
-
-topo::Topology machine(const std::string& name) { return topo::open(name).value(); }
 
 topo::Topology some_of(const std::string& name, std::initializer_list<uint32_t> ranks) {
   std::vector<Rank> chosen;
