@@ -119,11 +119,18 @@ class Words {
   const Packing& packing_;
 };
 
-// "pcie, socket": the classes of links that no tree may use.
+// "pcie, socket": the classes of links that no tree may use. Links of devices without a rank could
+// help nobody.
 std::string left_out(const topo::Topology& topology, const Fabric& fabric) {
   std::set<std::string_view> classes;
+  const auto& nodes = fabric.whole.nodes;
+  const auto is_part = [&](topo::NodeId node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  };
   for (size_t l = 0; l < topology.links.size(); ++l) {
-    if (!fabric.is_used[l]) classes.insert(topo::to_string(topology.links[l].link_class));
+    const topo::Link& link = topology.links[l];
+    if (fabric.is_used[l] || !is_part(link.from) || !is_part(link.to)) continue;
+    classes.insert(topo::to_string(link.link_class));
   }
   return fmt::format("{}", fmt::join(classes, ", "));
 }

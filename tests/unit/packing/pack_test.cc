@@ -116,6 +116,13 @@ TEST(Certificate, NamesTheCutItsLinksAndWhatTheOthersCouldAdd) {
   EXPECT_THAT(summary(packing), HasSubstr("as fast as any schedule"));
 }
 
+TEST(Certificate, LeavesOutWhatBelongsToOtherDevices) {
+  const topo::Topology topology = some_of("dgx-1v", {0, 1, 2, 4, 7});
+  const Collective broadcast{CollectiveKind::kBroadcast, 5};
+  EXPECT_THAT(certificate(broadcast, topology, pack(broadcast, topology).value()),
+              HasSubstr("left out (pcie, socket)"));
+}
+
 TEST(Certificate, NamesGroupsOfAnAllReduce) {
   const topo::Topology topology = some_of("dgx-1v", {0, 1, 6});
   const Collective all_reduce{CollectiveKind::kAllReduce, 3};
