@@ -21,9 +21,9 @@ namespace tutti::plan::packing {
 namespace {
 
 // Each share is a chunk of its own; where the exact optimum needs more than this many of a block
-// the best with this many is taken, a fraction of a percent below.
+// the best with this many is taken, and the ratio to the bound says what that costs.
 constexpr int64_t kMaxShares = 64;
-constexpr int64_t kMaxSharesOfMany = 4;  // ranks, beyond kMaxExactRanks
+constexpr int64_t kMaxSharesOfMany = 16;  // ranks, beyond kMaxExactRanks
 // Undirected trees come one by one, and each is a pipeline with lanes of its own.
 constexpr int64_t kMaxSpanningTrees = 48;
 // Up to here, where the routes alone do not reach the bound, other ways through switches and other
