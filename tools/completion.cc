@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/algorithm.h"
+#include "plan/packed.h"
 #include "tools/verb.h"
 #include "topo/machines.h"
 #include "tutti/collective.h"
@@ -36,6 +37,9 @@ std::string collective_names() {
 std::string algorithm_names() {
   std::set<std::string_view> names{"auto"};
   for (const plan::Algorithm& algorithm : plan::algorithms()) names.insert(algorithm.name);
+  for (const plan::Algorithm& algorithm : plan::topology_algorithms()) {
+    names.insert(algorithm.name);
+  }
   return fmt::format("{}", fmt::join(names, " "));
 }
 

@@ -10,6 +10,8 @@
 #include "base/try.h"
 #include "ir/text.h"
 #include "plan/algorithm.h"
+#include "plan/packed.h"
+#include "plan/packing/certificate.h"
 #include "plan/select.h"
 #include "tools/terminal.h"
 #include "tools/topology_argument.h"
@@ -123,6 +125,58 @@ Status plan_named(const Arguments& arguments, Collective collective) {
                 {"steps", ir::num_steps(schedule)}});
 }
 
+ordered_json to_json(const plan::PackedPlan& plan, const Collective& collective,
+                     const topo::Topology& topology, uint64_t bytes) {
+  const plan::packing::Packing& packing = plan.packing;
+  return {{"algorithm", plan.schedule.name},
+          {"ranks", collective.num_ranks},
+          {"steps", ir::num_steps(plan.schedule)},
+          {"options", {{"chunks", plan.chunks}}},
+          {"bytes", bytes},
+          {"time_ns", plan.ns},
+          {"trees", packing.trees.size()},
+          {"depth", packing.depth},
+          {"rate_gbps", packing.routed_gbps},
+          {"bound_gbps", packing.bound_gbps},
+          {"all_links_bound_gbps", packing.whole_gbps},
+          {"ratio", packing.bound_gbps > 0 ? packing.routed_gbps / packing.bound_gbps : 1.0},
+          {"bound", plan::packing::certificate(collective, topology, packing)}};
+}
+
+// The trees' rate is that of an endless message; of this one the simulator says what is left.
+void print_packed(const plan::PackedPlan& plan, const Collective& collective,
+                  const topo::Topology& topology, uint64_t bytes) {
+  fmt::print(stderr, "Trees:  {}.\n", plan::packing::summary(plan.packing));
+  const std::string bound = plan::packing::certificate(collective, topology, plan.packing);
+  if (!bound.empty()) fmt::print(stderr, "Bound:  {}.\n", bound);
+  if (plan.ns > 0) {
+    fmt::print(stderr, "Here:   {} take {} in simulation, {}; chunks {}.\n", format_bytes(bytes),
+               format_ns(plan.ns), format_gbps(static_cast<double>(bytes) / plan.ns), plan.chunks);
+  }
+}
+
+Status plan_for_topology(const Arguments& arguments, Collective collective) {
+  if (arguments.topology.name.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is made for the links one has: give --topo, a machine of "
+                             "`tutti topo list` or a file",
+                             arguments.algorithm)};
+  }
+  if (arguments.options.radix != 0 || arguments.options.group_size != 0) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} takes --chunks, no --radix and no --group-size", arguments.algorithm)};
+  }
+  TUTTI_ASSIGN(const topo::Topology topology, open_topology(arguments.topology));
+  TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
+  collective.num_ranks = topology.num_ranks();
+  TUTTI_ASSIGN(const plan::PackedPlan plan,
+               plan::plan_packed(collective, topology, arguments.algorithm,
+                                 arguments.options.chunks, bytes));
+  if (!arguments.json) print_packed(plan, collective, topology, bytes);
+  return write(arguments, plan.schedule, to_json(plan, collective, topology, bytes));
+}
+
 Status plan_auto(const Arguments& arguments, Collective collective) {
   TopologyArgument where = arguments.topology;
   if (where.name.empty()) {
@@ -146,6 +200,7 @@ Status plan_it(const Arguments& arguments) {
                  "--json prints a summary to stdout, so the schedule needs -o FILE"};
   }
   const Collective collective{kind, 0, arguments.root, arguments.peer};
+  if (plan::needs_topology(arguments.algorithm)) return plan_for_topology(arguments, collective);
   if (arguments.algorithm != "auto") return plan_named(arguments, collective);
   if (const ordered_json given = to_json(arguments.options); !given.empty()) {
     return Error{
@@ -161,10 +216,15 @@ std::string list_algorithms() {
     text += fmt::format("  {:<15}{:<22}{}\n", to_string(algorithm.kind), algorithm.name,
                         algorithm.idea);
   }
+  for (const plan::Algorithm& algorithm : plan::topology_algorithms()) {
+    text += fmt::format("  {:<15}{:<22}{}\n", to_string(algorithm.kind), algorithm.name,
+                        algorithm.idea);
+  }
   return text +
          "\nThe schedule goes to stdout, or to -o FILE; notes go to stderr:\n"
          "  tutti plan all_reduce --ranks 7 --algo ring | tutti verify -\n"
-         "  tutti plan all_reduce --topo dgx-1v --bytes 64M -o best.json";
+         "  tutti plan all_reduce --topo dgx-1v --bytes 64M -o best.json\n"
+         "  tutti plan broadcast --topo dgx-1v --ranks 0,1,2,4,7 --algo packed -o mine.json";
 }
 
 }  // namespace
@@ -180,7 +240,7 @@ void add_plan(CLI::App& app, Action& action) {
   verb->add_option("--ranks", a->topology.ranks,
                    "How many; with --topo also which: 0,1,4,6 or 0-3,6");
   add_topology_options(*verb, a->topology);
-  verb->add_option("--bytes", a->bytes, "Message size that auto chooses for: 8, 64K, 1G")
+  verb->add_option("--bytes", a->bytes, "Message size that auto and packed choose for: 8, 64K, 1G")
       ->capture_default_str();
   verb->add_option("--root", a->root, "Root of a rooted collective, sender of send_recv")
       ->capture_default_str();

@@ -11,7 +11,9 @@
 #include "base/try.h"
 #include "ir/layout.h"
 #include "plan/explain.h"
+#include "plan/packed.h"
 #include "sim/simulate.h"
+#include "topo/variants.h"
 
 namespace tutti::plan {
 namespace {
@@ -90,15 +92,78 @@ Result<uint64_t> estimate_steps(const Candidate& candidate, const Collective& co
   return static_cast<uint64_t>(std::min(estimate, 1e18));
 }
 
+// Packing takes longer the more ranks there are, beyond this more than a moment.
+constexpr uint32_t kMaxPackedRanks = 16;
+
+// The candidates that are packed for the topology, and their trees.
+struct PackedCandidates {
+  std::optional<packing::Packing> packing;
+  std::vector<Candidate> candidates;  // one without options where there is no packing, skipped
+};
+
+PackedCandidates list_packed(const Collective& collective, const topo::Topology& topology) {
+  PackedCandidates packed;
+  for (const Algorithm& algorithm : topology_algorithms()) {
+    // Blink's trees are never better, only another way to find some.
+    if (algorithm.kind != collective.kind || algorithm.name != "packed") continue;
+    Candidate plain;
+    plain.algorithm = &algorithm;
+    if (collective.num_ranks > kMaxPackedRanks) {
+      plain.skipped = fmt::format("auto packs trees for up to {} ranks; ask with --algo packed",
+                                  kMaxPackedRanks);
+      packed.candidates.push_back(plain);
+      continue;
+    }
+    std::vector<Rank> ranks;
+    for (uint32_t r = 0; r < collective.num_ranks; ++r) ranks.emplace_back(r);
+    const auto members = topo::subset(topology, ranks);
+    Result<packing::Packing> packing =
+        members ? pack_for(collective, *members, algorithm.name) : members.error();
+    if (!packing) {
+      plain.skipped = packing.error().message;
+      packed.candidates.push_back(plain);
+      continue;
+    }
+    packed.packing = *std::move(packing);
+    for (const uint32_t chunks : packed_chunk_choices()) {
+      plain.options.chunks = chunks;
+      packed.candidates.push_back(plain);
+    }
+  }
+  return packed;
+}
+
 struct Trial {
   ir::Schedule schedule;
   sim::Report report;
 };
 
+Result<std::optional<Trial>> run(Candidate& candidate, Trial trial, const topo::Topology& topology,
+                                 const SelectOptions& options) {
+  candidate.num_steps = ir::num_steps(trial.schedule);
+  if (candidate.num_steps > options.max_steps) {
+    candidate.skipped =
+        fmt::format("{} steps; not tried beyond {}", candidate.num_steps, options.max_steps);
+    return std::optional<Trial>();
+  }
+  TUTTI_ASSIGN(trial.report, sim::simulate(trial.schedule, topology, options.conditions));
+  candidate.ns = trial.report.total_ns;
+  return std::optional<Trial>(std::move(trial));
+}
+
 // Fills in the candidate's steps and time, or why it was skipped; then there is no trial.
+// `packing`: the trees of one that is packed, nullptr for others.
 Result<std::optional<Trial>> try_candidate(Candidate& candidate, const Collective& collective,
                                            const topo::Topology& topology,
-                                           const SelectOptions& options) {
+                                           const SelectOptions& options,
+                                           const packing::Packing* packing) {
+  if (!candidate.skipped.empty()) return std::optional<Trial>();
+  if (packing != nullptr) {
+    Trial trial;
+    TUTTI_ASSIGN(trial.schedule, make_packed(collective, *packing, candidate.algorithm->name,
+                                             candidate.options.chunks));
+    return run(candidate, std::move(trial), topology, options);
+  }
   const Result<uint64_t> expected = estimate_steps(candidate, collective);
   if (!expected) {
     candidate.skipped = expected.error().message;
@@ -112,10 +177,7 @@ Result<std::optional<Trial>> try_candidate(Candidate& candidate, const Collectiv
   }
   Trial trial;
   TUTTI_ASSIGN(trial.schedule, make(collective, candidate.algorithm->name, candidate.options));
-  TUTTI_ASSIGN(trial.report, sim::simulate(trial.schedule, topology, options.conditions));
-  candidate.num_steps = ir::num_steps(trial.schedule);
-  candidate.ns = trial.report.total_ns;
-  return std::optional<Trial>(std::move(trial));
+  return run(candidate, std::move(trial), topology, options);
 }
 
 // Among equally fast ones the one with fewer steps, then the order of the catalogue.
@@ -152,10 +214,17 @@ Result<Selection> select(const Collective& collective, const topo::Topology& top
 
   Selection selection;
   selection.candidates = list_candidates(collective, topology);
+  const size_t num_plain = selection.candidates.size();
+  const PackedCandidates packed = list_packed(collective, topology);
+  selection.candidates.insert(selection.candidates.end(), packed.candidates.begin(),
+                              packed.candidates.end());
   const Candidate* best = nullptr;
   Trial winner;
-  for (Candidate& candidate : selection.candidates) {
-    TUTTI_ASSIGN(auto trial, try_candidate(candidate, collective, topology, options));
+  for (size_t i = 0; i < selection.candidates.size(); ++i) {
+    Candidate& candidate = selection.candidates[i];
+    const packing::Packing* const trees =
+        i >= num_plain && packed.packing ? &*packed.packing : nullptr;
+    TUTTI_ASSIGN(auto trial, try_candidate(candidate, collective, topology, options, trees));
     if (!trial || (best != nullptr && !is_better(candidate, *best))) continue;
     best = &candidate;
     winner = *std::move(trial);

@@ -1,6 +1,7 @@
 // Chooses the algorithm for a collective, a topology and a size (`--algo auto`): makes every
-// algorithm of the catalogue with a few values of its options, simulates each, takes the fastest,
-// and says why. As good as the simulator; deterministic.
+// algorithm of the catalogue with a few values of its options, and up to 16 ranks trees packed for
+// the topology (packed.h); simulates each, takes the fastest, and says why. As good as the
+// simulator; deterministic.
 //
 // A candidate whose schedule would have too many steps is not tried, and the result says so.
 #pragma once

@@ -120,6 +120,66 @@ class Plan(ProgramTest):
         self.assertEqual(json.loads(out)["num_ranks"], 4)
 
 
+class Packed(ProgramTest):
+    def plan(self, *arguments):
+        file = self.path("p.json")
+        done = tutti("plan", *arguments, "-o", file)
+        self.assertEqual(done.returncode, YES, done.stderr)
+        self.assertIn("proved", self.succeeds("verify", file))
+        return done.stderr
+
+    def test_every_collective_of_trees_is_proved_and_says_how_good_it_is(self):
+        for collective in ("broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"):
+            notes = self.plan(collective, "--topo", "dgx-1v", "--algo", "packed", "--chunks", 2)
+            self.assertIn("as fast as any schedule", notes)
+            self.assertRegex(notes, r"Bound:  at most [\d.]+ GB/s: .* must")
+
+    def test_fragments_and_failures_are_ordinary_input(self):
+        notes = self.plan("broadcast", "--topo", "dgx-1v", "--ranks", "0,1,2,4,7", "--algo", "packed")
+        self.assertIn("carry 50 GB/s", notes)
+        notes = self.plan("broadcast", "--topo", "dgx-1v", "--fail", "gpu0~gpu3", "--algo", "packed")
+        self.assertIn("at most 100 GB/s: the whole message must leave gpu0", notes)
+
+    def test_json_has_rate_bound_and_cut(self):
+        out = json.loads(self.succeeds("plan", "all_gather", "--topo", "dgx-a100", "--algo", "packed",
+                                       "-o", self.path("a.json"), "--json"))
+        self.assertAlmostEqual(out["rate_gbps"], 300 * 8 / 7)
+        self.assertAlmostEqual(out["ratio"], 1)
+        self.assertEqual(out["depth"], 1)
+        self.assertIn("gpu0", out["bound"])
+
+    def test_blink_packs_broadcast_only(self):
+        self.assertIn("trees", self.plan("broadcast", "--topo", "dgx-1v", "--algo", "blink"))
+        self.assertIn("blink packs broadcast", self.fails(
+            BAD_USE, "plan", "reduce", "--topo", "dgx-1v", "--algo", "blink"))
+
+    def test_auto_considers_it(self):
+        done = tutti("plan", "broadcast", "--topo", "dgx-1v", "--ranks", "0,2,3,4,7", "--bytes",
+                     "256M")
+        self.assertEqual(json.loads(done.stdout)["name"], "packed", done.stderr)
+
+    def test_wrong_requests(self):
+        plan = lambda *a: self.fails(BAD_USE, "plan", *a)
+        self.assertIn("--topo", plan("broadcast", "--ranks", 4, "--algo", "packed"))
+        self.assertIn("all_to_all", plan("all_to_all", "--topo", "ring:4", "--algo", "packed"))
+        self.assertIn("--radix", plan("broadcast", "--topo", "ring:4", "--algo", "packed",
+                                      "--radix", 2))
+        self.assertIn("root 9", plan("broadcast", "--topo", "ring:4", "--algo", "packed",
+                                     "--root", 9))
+
+    def test_a_gap_and_a_link_without_rate_are_told_apart(self):
+        def plan_on(name, change):
+            topology = json.loads(self.succeeds("topo", "show", "ring:3", "--json"))
+            change(topology["links"])
+            return self.fails(BAD_USE, "plan", "broadcast", "--algo", "packed", "--topo",
+                              self.write(name, json.dumps(topology)))
+        gap = plan_on("gap.json", lambda links: links.pop(2))
+        self.assertIn("dev0 (rank 0) cannot reach dev2 (rank 2)", gap)
+        dead = plan_on("dead.json", lambda links: links[0].update(gbps=0))
+        self.assertIn("gbps", dead)
+        self.assertNotIn("cannot reach", dead)
+
+
 class Verify(ProgramTest):
     def test_refutes_a_dropped_step(self):
         schedule = json.loads(self.ring())

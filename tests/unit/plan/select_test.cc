@@ -7,6 +7,8 @@
 
 #include "sim/simulate.h"
 #include "topo/machines.h"
+#include "topo/open.h"
+#include "topo/variants.h"
 
 namespace tutti::plan {
 namespace {
@@ -33,20 +35,21 @@ TEST(Select, TakesTheTreeForAShortMessageAndSaysThatLatencyBoundsIt) {
   EXPECT_EQ(selection.schedule.name, "binomial");
   EXPECT_THAT(selection.why, HasSubstr("binomial takes 1.5 us"));
   EXPECT_THAT(selection.why, HasSubstr("bound by latency"));
-  EXPECT_THAT(selection.why, HasSubstr("next is chain, chunks 1"));
+  EXPECT_THAT(selection.why, HasSubstr("next is packed, chunks 1"));
 }
 
 TEST(Select, TakesThePipelineForALongMessageAndSaysThatBandwidthBoundsIt) {
   const Selection selection = select(kReduceOf8, switch_of(8), 1 << 28).value();
-  EXPECT_EQ(selection.schedule.name, "chain");
-  EXPECT_EQ(selection.schedule.chunks_per_block, 32u);
-  EXPECT_THAT(selection.why, HasSubstr("chain, chunks 32"));
+  EXPECT_EQ(selection.schedule.name, "packed");
+  EXPECT_THAT(selection.why, HasSubstr("packed, chunks "));
+  EXPECT_THAT(selection.why, HasSubstr("next is chain, chunks 32"));
   EXPECT_THAT(selection.why, HasSubstr("bound by bandwidth"));
 }
 
 TEST(Select, ListsEveryAlgorithmTheFastestFirst) {
   const Selection selection = select(kReduceOf8, switch_of(8), 1 << 20).value();
-  ASSERT_EQ(selection.candidates.size(), 14u) << "two, and two with six choices of chunks each";
+  ASSERT_EQ(selection.candidates.size(), 22u)
+      << "two, two with six choices of chunks each, and packed with eight";
   EXPECT_TRUE(std::is_sorted(selection.candidates.begin(), selection.candidates.end(),
                              [](const auto& a, const auto& b) { return a.ns < b.ns; }));
   EXPECT_EQ(selection.candidates.front().algorithm->name, selection.schedule.name);
@@ -100,7 +103,7 @@ TEST(Select, EstimatesTheStepsOfWhatItSkips) {
   const Selection selection = select(reduce, switch_of(200), 8, options).value();
   uint32_t num_skipped = 0;
   for (const Candidate& candidate : selection.candidates) {
-    if (candidate.skipped.empty()) continue;
+    if (candidate.skipped.empty() || candidate.algorithm->name == "packed") continue;
     ++num_skipped;
     const auto truth = static_cast<double>(
         ir::num_steps(make(reduce, candidate.algorithm->name, candidate.options).value()));
@@ -109,6 +112,24 @@ TEST(Select, EstimatesTheStepsOfWhatItSkips) {
   }
   EXPECT_EQ(num_skipped, 12u)
       << "reduce_scatter_gather, all pulls, all chains but that of one piece";
+}
+
+// A ring of links with one missing: trees that know it beat everything that does not.
+TEST(Select, TakesPackedTreesWhereLinksAreUneven) {
+  const topo::Topology topology =
+      topo::subset(topo::open("dgx-1v").value(), {Rank{0}, Rank{2}, Rank{3}, Rank{4}, Rank{7}})
+          .value();
+  const Collective broadcast{.kind = CollectiveKind::kBroadcast, .num_ranks = 5};
+  const Selection selection = select(broadcast, topology, 1 << 28).value();
+  EXPECT_EQ(selection.schedule.name, "packed");
+  EXPECT_EQ(selection.candidates.front().algorithm->name, "packed");
+}
+
+TEST(Select, SaysWhyPackedTreesAreNotTried) {
+  const Collective reduce{.kind = CollectiveKind::kReduce, .num_ranks = 17};
+  const Selection selection = select(reduce, switch_of(17), 8).value();
+  EXPECT_EQ(selection.candidates.back().algorithm->name, "packed");
+  EXPECT_THAT(selection.candidates.back().skipped, HasSubstr("16 ranks"));
 }
 
 TEST(Select, HasNothingToMoveForOneRank) {

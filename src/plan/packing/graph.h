@@ -1,0 +1,53 @@
+// What packing works on: ranks and switches, and how much each pair of them can carry, in whole
+// numbers. A topology becomes one exactly: rates are read to the kB/s and divided by what they have
+// in common.
+//
+// Devices that hold no rank are not part of it: a schedule has steps for ranks only, so nobody
+// could relay there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topo/topology.h"
+#include "tutti/result.h"
+
+namespace tutti::plan::packing {
+
+struct Graph {
+  uint32_t num_ranks = 0;  // nodes 0 .. num_ranks - 1; the others are switches of whatever kind
+  std::vector<std::vector<int64_t>> capacity;  // [from][to], in units
+  double unit_gbps = 1;
+  std::vector<topo::NodeId> nodes = {};  // what each node is in the topology; may be empty
+  // The way of a message between each pair of ranks, by nodes, both ends included. Empty: any way.
+  std::vector<std::vector<uint32_t>> routes = {};
+
+  [[nodiscard]] uint32_t num_nodes() const { return static_cast<uint32_t>(capacity.size()); }
+};
+
+// n nodes without links, all of them ranks but the last `num_switches`.
+[[nodiscard]] Graph empty_graph(uint32_t num_nodes, uint32_t num_switches = 0);
+
+// Every link turned round; routes too.
+[[nodiscard]] Graph reversed(const Graph& graph);
+
+// As fast both ways between each pair.
+[[nodiscard]] bool is_symmetric(const Graph& graph);
+
+// Capacities times numerator, divided by denominator, rounded down; the unit is adjusted.
+[[nodiscard]] Graph scaled(const Graph& graph, int64_t numerator, int64_t denominator);
+
+// A part of a topology's links.
+struct Fabric {
+  Graph graph;                // of the links that messages between ranks take
+  Graph whole;                // of all links; for a bound that holds however one routes
+  std::vector<bool> is_used;  // by link: part of `graph`
+};
+
+// Takes the links that topo::Router uses between ranks. Where NVLink and xGMI alone connect all of
+// them, only these: slower links beside them would need messages that choose their way.
+// kInvalidArgument for a topology that cannot be, for ranks that share a device and for ranks that
+// cannot reach each other, naming them; kUnsupported for rates no unit fits.
+[[nodiscard]] Result<Fabric> fabric_of(const topo::Topology& topology);
+
+}  // namespace tutti::plan::packing
