@@ -1,0 +1,90 @@
+// Space and time as lines: a row for every rank, time to the right. Draws what traces have: steps
+// and waits as bars, messages as slanted lines. Also the calls of real runs.
+
+import { s, timeText, bytesText } from "tutti/dom";
+
+const LEFT = 64;
+const TOP = 8;
+const BOTTOM = 28;
+const MOST_DRAWN = 6000;
+
+const GROUP_OF = {
+  copy: "copy", reduce: "reduce", send: "send", recv: "recv", recv_reduce: "reduce",
+  recv_copy_send: "recv", recv_reduce_send: "reduce", recv_reduce_copy_send: "reduce",
+};
+export const GROUPS = [["send", "sends"], ["recv", "receives"], ["reduce", "receives and reduces"],
+  ["copy", "copies"], ["wait", "waits for a peer"], ["message", "message on its way"]];
+
+function ticks(total, width) {
+  const wanted = Math.max(2, Math.floor(width / 110));
+  const raw = total / wanted;
+  const power = 10 ** Math.floor(Math.log10(raw || 1));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw) ?? raw;
+  return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
+}
+
+function rowHeight(numRanks, numLanes) {
+  if (numRanks > 32) return 14;
+  return Math.max(38, Math.min(64, 20 + 8 * numLanes));
+}
+
+// Bars: { rank, lane, begin, end, group, words }; lines: { from, to, begin, end, words }.
+export function drawLanes({ numRanks, numLanes = 1, total, width, bars, lines, label }) {
+  const height = rowHeight(numRanks, numLanes);
+  const inner = Math.max(200, width - LEFT - 16);
+  const x = (ns) => LEFT + (total > 0 ? (ns / total) * inner : 0);
+  const y = (rank) => TOP + rank * height;
+  const bottom = TOP + numRanks * height;
+  const svg = s("svg", { class: "lanes", width, height: bottom + BOTTOM, role: "img", "aria-label": label });
+  svg.append(s("defs", {}, s("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)" }, s("rect", { width: 2, height: 6, class: "hatch" }))));
+  for (let rank = 0; rank < numRanks; ++rank) {
+    svg.append(s("line", { class: "row", x1: LEFT, x2: LEFT + inner, y1: y(rank) + height / 2, y2: y(rank) + height / 2 }));
+    if (numRanks <= 64 || rank % 8 === 0) {
+      svg.append(s("text", { class: "rank", x: LEFT - 8, y: y(rank) + height / 2 + 4, "text-anchor": "end" },
+        numRanks > 32 ? `${rank}` : `rank ${rank}`));
+    }
+  }
+  for (const ns of ticks(total, inner)) {
+    svg.append(s("line", { class: "tick", x1: x(ns), x2: x(ns), y1: TOP, y2: bottom }),
+      s("text", { class: "time", x: x(ns), y: bottom + 16, "text-anchor": "middle" }, timeText(ns)));
+  }
+  // Between the bars of two ranks there is room to see messages cross.
+  const room = height > 20 ? height * 0.5 : height - 4;
+  const lanes = Math.min(numLanes, Math.floor(room / 4)) || 1;
+  const thick = room / lanes;
+  for (const bar of bars.slice(0, MOST_DRAWN)) {
+    const top = y(bar.rank) + (height - room) / 2 + (bar.lane % lanes) * thick;
+    svg.append(s("rect", { class: `bar ${bar.group}`, x: x(bar.begin), y: top, height: Math.max(2, thick - 1),
+      width: Math.max(1.5, x(bar.end) - x(bar.begin)), fill: bar.group === "wait" ? "url(#hatch)" : undefined,
+      "data-rank": bar.rank }, s("title", {}, bar.words)));
+  }
+  for (const line of lines.slice(0, MOST_DRAWN)) {
+    svg.append(s("line", { class: "message", x1: x(line.begin), y1: y(line.from) + height / 2, x2: x(line.end),
+      y2: y(line.to) + height / 2 }, s("title", {}, line.words)));
+  }
+  return { svg, leftOut: Math.max(0, bars.length - MOST_DRAWN) + Math.max(0, lines.length - MOST_DRAWN) };
+}
+
+// Events of an answer as bars and lines. What was not over when the trace was taken lasts to its end.
+export function fromEvents(events) {
+  const total = Math.max(0, ...events.map((event) => event[3] ?? event[2]));
+  const bars = [];
+  const lines = [];
+  let numLanes = 1;
+  for (const [kind, op, begin, end, rank, lane, , peer, bytes] of events) {
+    const until = end ?? total;
+    const time = `${timeText(begin)} to ${end === null ? "the end of the trace" : timeText(until)}`;
+    if (kind === "message") {
+      lines.push({ from: rank, to: peer, begin, end: until, words: `rank ${rank} to rank ${peer}: ${bytesText(bytes)}, ${time}` });
+      continue;
+    }
+    numLanes = Math.max(numLanes, lane + 1);
+    const what = kind === "wait" ? `waits for rank ${peer}` : `${op}${peer === null ? "" : ` with rank ${peer}`}, ${bytesText(bytes)}`;
+    bars.push({ rank, lane, begin, end: until, group: kind === "wait" ? "wait" : GROUP_OF[op],
+      words: `rank ${rank} lane ${lane}: ${what}, ${time}` });
+  }
+  // Waits lie below what they end in.
+  bars.sort((a, b) => Number(b.group === "wait") - Number(a.group === "wait"));
+  return { total, bars, lines, numLanes };
+}
