@@ -133,6 +133,8 @@ void Server::State::take_file(const httplib::Request& request, httplib::Response
 
 void Server::State::route() {
   http.set_payload_max_length(kMostBodyBytes);
+  // A connection that a browser keeps open holds a thread, and the end of the program, so long.
+  http.set_keep_alive_timeout(1);
   http.set_pre_routing_handler([this](const auto& request, auto& response) {
     add_headers(response);
     return admits(request, response) ? httplib::Server::HandlerResponse::Unhandled

@@ -24,7 +24,7 @@ const main = document.getElementById("main");
 const verdict = document.getElementById("verdict");
 let catalogue = null;
 let current = {}; // what the view that is shown wants to be told
-let drawn = null; // the address, its light parts aside, that is drawn
+let drawn = null; // the state, its light parts aside, that is drawn
 let turn = 0; // counts loads: a late answer finds that it is late
 
 const viewOf = (name) => VIEWS.find(([its]) => its === name) ?? VIEWS[0];
@@ -141,16 +141,13 @@ function showProblem(error) {
   main.dataset.ready = "problem";
 }
 
-// The address without what a view redraws by itself.
-function heavyPart() {
-  const parts = new URLSearchParams(location.hash.slice(1));
-  for (const name of LIGHT) parts.delete(name);
-  return parts.toString();
-}
-
 async function draw() {
-  const heavy = heavyPart();
-  if (heavy === drawn) return current.update?.();
+  const heavy = state.without(LIGHT);
+  if (heavy === drawn) {
+    current.update?.();
+    if (main.dataset.ready === "yes") main.dataset.address = location.hash;
+    return;
+  }
   drawn = heavy;
   turn += 1;
   const mine = turn;
@@ -170,6 +167,7 @@ async function draw() {
     current.stop?.();
     current = view.show(main, shown);
     main.dataset.view = name;
+    main.dataset.address = location.hash; // what is drawn, for those who wait for it
     main.dataset.ready = "yes";
   } catch (error) {
     if (mine === turn) {

@@ -126,9 +126,10 @@ function timeControls(simulation, onchange) {
   }
   function play() {
     label(true);
+    const edition = state.currentEdition();
     timer = setInterval(() => {
       const next = at() + 1;
-      if (next >= count || !button.isConnected || !state.advance({ at: next })) stop();
+      if (next >= count || !button.isConnected || !state.advance({ at: next }, edition)) stop();
     }, TICK_MS);
   }
   const at = () => (state.get("at") === "" ? -1 : Math.max(-1, Math.min(count - 1, state.number("at"))));

@@ -53,13 +53,14 @@ export class Player {
     this.isPlaying = true;
     this.drawButton();
     if (this.round >= this.last) state.set({ round: 0 });
+    this.edition = state.currentEdition();
     this.timer = setTimeout(() => this.next(), this.pauseTime());
   }
 
   next() {
     if (!this.isPlaying || !this.element.isConnected) return;
     if (this.round >= this.last) return this.pause();
-    if (!state.advance({ round: this.round + 1 })) this.pause();
+    if (!state.advance({ round: this.round + 1 }, this.edition)) this.pause();
   }
 
   pause() {

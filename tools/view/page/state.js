@@ -1,14 +1,24 @@
 // What the page shows, kept in the address after the #, so that a link shows the same.
 //
 // The address belongs to the person. Somebody may change it (by hand, by Back, by a script) at any
-// moment, and the browser tells us only later; so every write looks first whether the address is
-// still the one we know. If it is not, it is taken over, and what a clock or a late answer wanted
-// to write is dropped. What a person has just asked for is laid over it.
+// moment, so every write looks first whether the address is still the one we know. If it is not, it
+// is taken over. What a clock wants to write counts only if nobody has wished for anything since the
+// clock was started; what a person has just asked for is laid over whatever is there.
+//
+// Browsers refuse more than about 20 changes of the address a second: while somebody drags a slider
+// the state goes ahead and the address follows.
 
 let defaults = {};
 let state = {};
 let known = null; // the fragment that `state` was read from or written to
+let edition = 0; // counts wishes
+let lastWrite = -Infinity;
+let waiting = null; // how a state that is ahead of the address will be written
 const listeners = new Set();
+
+const WRITE_EVERY_MS = 100;
+// What goes on while these change.
+const HARMLESS = new Set(["speed", "theme", "zoom"]);
 
 function read() {
   return Object.fromEntries(new URLSearchParams(location.hash.replace(/^#/, "")));
@@ -21,6 +31,8 @@ function adopt() {
   if (location.hash === "#main") return false;
   known = location.hash;
   state = read();
+  waiting = null;
+  edition += 1;
   return true;
 }
 
@@ -28,13 +40,32 @@ function tell() {
   for (const listener of [...listeners]) listener();
 }
 
-function write(how) {
+function textOf() {
   const kept = Object.entries(state).filter(([name, value]) => value !== String(defaults[name] ?? ""));
-  const text = new URLSearchParams(kept).toString();
+  return new URLSearchParams(kept).toString();
+}
+
+function write(how) {
+  const text = textOf();
   const hash = text ? `#${text}` : "";
   if (hash === location.hash) return;
+  const left = lastWrite + WRITE_EVERY_MS - performance.now();
+  if (left > 0) {
+    if (waiting === null) setTimeout(catchUp, left);
+    waiting = waiting === "pushState" ? waiting : how;
+    return;
+  }
+  lastWrite = performance.now();
+  waiting = null;
   history[how](null, "", hash || location.pathname + location.search);
   known = location.hash;
+}
+
+function catchUp() {
+  if (adopt()) return tell();
+  const how = waiting;
+  waiting = null; // so that a clock that ran early sets another
+  if (how !== null) write(how);
 }
 
 export function start(initial) {
@@ -65,20 +96,35 @@ export function isDefault(name) {
   return get(name) === String(defaults[name] ?? "");
 }
 
-// A person's wish. `how` is pushState for what Back should undo.
-export function set(changes, how = "replaceState") {
-  adopt();
+// The state without the parts named, as text: what it was when it was last drawn can be compared.
+export function without(names) {
+  const parts = new URLSearchParams(textOf());
+  for (const name of names) parts.delete(name);
+  return parts.toString();
+}
+
+function change(changes, how) {
   for (const [name, value] of Object.entries(changes)) state[name] = String(value ?? "");
   write(how);
   tell();
 }
 
-// A clock's wish: gives way to an address that was changed meanwhile. Whether it was done.
-export function advance(changes) {
-  if (adopt()) {
-    tell();
-    return false;
-  }
-  set(changes);
+// A person's wish. `how` is pushState for what Back should undo.
+export function set(changes, how = "replaceState") {
+  adopt();
+  if (!Object.keys(changes).every((name) => HARMLESS.has(name))) edition += 1;
+  change(changes, how);
+}
+
+// A clock takes this along when it starts.
+export function currentEdition() {
+  return edition;
+}
+
+// A clock's wish: dropped if anybody has wished for something since. Whether it was done.
+export function advance(changes, since) {
+  if (adopt()) tell();
+  if (edition !== since) return false;
+  change(changes, "replaceState");
   return true;
 }
