@@ -17,7 +17,7 @@ from serving import Serving, plan, run, trace_of
 
 PROGRAM = ""
 RANKS = 5  # odd and prime: nothing divides by chance
-VIEWS = ("memory", "spacetime", "machine", "cost", "runs")
+VIEWS = ("memory", "learn", "compare", "spacetime", "machine", "cost", "runs")
 
 # Steps through all rounds by the button, as a person does, and reads every tile after each. Without
 # motion a round is drawn before the click returns.
@@ -27,6 +27,23 @@ const press = (name) => document.querySelector(`[data-player="${name}"]`).click(
 const read = () => [...grid.querySelectorAll(".tile")].map((tile) =>
   [Number(tile.dataset.rank), tile.dataset.buffer, Number(tile.dataset.index), tile.dataset.chunk, tile.dataset.set,
    tile.classList.contains("right"), tile.classList.contains("wrong")]);
+press("First round");
+const rounds = [read()];
+const last = Number(document.querySelector(".player input[type=range]").max);
+while (Number(grid.dataset.round) < last) {
+  press("On");
+  rounds.push(read());
+}
+return rounds;
+"""
+
+
+# In every round, the kinds of steps in it and of each line of code its kinds and whether it is lit.
+READ_LIT_LINES = """
+const grid = document.querySelector(".grid-scroll");
+const press = (name) => document.querySelector(`[data-player="${name}"]`).click();
+const kinds = () => JSON.parse(grid.dataset.kinds);
+const read = () => [kinds(), [...document.querySelectorAll(".code li")].map((li) => [li.dataset.kinds, li.classList.contains("lit")])];
 press("First round");
 const rounds = [read()];
 const last = Number(document.querySelector(".player input[type=range]").max);
@@ -110,6 +127,47 @@ class EveryAlgorithm(PageTest):
         for rank in range(RANKS):
             for cell, value in reading.wanted(rank):
                 self.assertEqual(reading.cells[rank][cell], value, f"{collective}: rank {rank} {cell}")
+
+
+class Lessons(PageTest):
+    def test_every_algorithm_has_one_and_its_code_has_a_line_for_every_step(self):
+        BROWSER.open(self.serving.address, motion="off", view="learn")
+        for collective, algorithm in self.algorithms:
+            for ranks in (RANKS, 8):
+                with self.subTest(collective=collective, algorithm=algorithm, ranks=ranks):
+                    BROWSER.go(motion="off", view="learn", collective=collective, algorithm=algorithm, ranks=ranks)
+                    self.check_lines(BROWSER.js(READ_LIT_LINES))
+
+    def check_lines(self, rounds):
+        """In every round the lines that stand for a step of it are lit, and no others."""
+        ever = set()
+        for kinds, lines in rounds:
+            for i, (its, is_lit) in enumerate(lines):
+                self.assertEqual(is_lit, bool(set(its.split()) & set(kinds)))
+                if is_lit:
+                    ever |= set(its.split())
+            mentioned = {kind for its, is_lit in lines if is_lit for kind in its.split()}
+            self.assertLessEqual(set(kinds), mentioned)
+        self.assertTrue(ever)
+
+    def test_a_quiz_says_whether_an_answer_is_right(self):
+        BROWSER.open(self.serving.address, motion="off", view="learn")
+        replies = BROWSER.js("""return [...document.querySelectorAll(".quiz fieldset")].map((box) =>
+            [...box.querySelectorAll("button")].map((b) => { b.click(); return box.querySelector(".reply").textContent[0]; }).sort().join(""));""")
+        self.assertTrue(replies)
+        for reply in replies:
+            self.assertEqual(reply.count("✓"), 1)
+
+
+class Comparing(PageTest):
+    def test_two_algorithms_go_in_step_and_both_end_complete(self):
+        BROWSER.open(self.serving.address, motion="off", view="compare", **{"with": "recursive_doubling"}, ranks=4)
+        BROWSER.find("[data-player=On]").click()
+        read = "return [...document.querySelectorAll('.grid-scroll')].map((grid) => grid.dataset.round)"
+        self.assertEqual(BROWSER.js(read), ["1", "1"])
+        BROWSER.find("[data-player='Last round']").click()
+        self.assertEqual(BROWSER.js(read), ["6", "2"])  # each at its own end
+        self.assertEqual(BROWSER.js("return [...document.querySelectorAll('[data-buffer=output]')].every((t) => t.classList.contains('right'))"), True)
 
 
 class Wrong(PageTest):
@@ -298,10 +356,11 @@ class Address(PageTest):
 
 class People(PageTest):
     def test_the_keyboard_reaches_everything(self):
+        BROWSER.open(self.serving.address, motion="off")
         for view in VIEWS:
-            BROWSER.open(self.serving.address, motion="off", view=view)
+            BROWSER.go(motion="off", view=view)
             wanted = BROWSER.js("""
-                window.count = 0;
+                document.querySelectorAll("[data-seen]").forEach((e) => e.removeAttribute("data-seen"));
                 const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
                   .filter((e) => e.tabIndex >= 0 && !e.disabled && (e.offsetParent !== null || e.getClientRects().length));
                 all.forEach((e) => { e.dataset.seen = "no"; e.addEventListener("focus", () => { e.dataset.seen = "yes"; }); });
@@ -323,7 +382,7 @@ class People(PageTest):
         BROWSER.find(".grid-scroll").send_keys(Keys.HOME)
         BROWSER.until(lambda: shown() == "0", "round 0")
         BROWSER.find("#tab-memory").send_keys(Keys.ARROW_RIGHT)
-        BROWSER.until(lambda: "view=spacetime" in BROWSER.js("return location.hash"), "the next view")
+        BROWSER.until(lambda: "view=learn" in BROWSER.js("return location.hash"), "the next view")
 
     def test_with_motion_messages_land_and_the_round_is_shown(self):
         BROWSER.open(self.serving.address, speed=4, ranks=4)
@@ -332,22 +391,23 @@ class People(PageTest):
         self.assertEqual(BROWSER.js("return document.querySelectorAll('.letter.flying').length"), 0)
 
     def test_everything_that_can_be_used_has_a_name(self):
+        BROWSER.open(self.serving.address, motion="off")
         for view in VIEWS:
-            BROWSER.open(self.serving.address, motion="off", view=view)
+            BROWSER.go(motion="off", view=view)
             nameless = BROWSER.js("""return [...document.querySelectorAll("button, input, select, [role=img], [role=region]")]
                 .filter((e) => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim()))
                 .map((e) => e.outerHTML.slice(0, 120));""")
             self.assertEqual(nameless, [], view)
 
     def test_a_phone_need_not_scroll_sideways_in_either_theme(self):
-        # A window of headless chromium has a least width, so the page is put into a narrow frame of
-        # its own measure.
+        # A window has a least width; a device that is played has not.
         BROWSER.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True})
         self.addCleanup(BROWSER.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        BROWSER.open(self.serving.address, motion="off")
         for theme in ("light", "dark"):
             for view in VIEWS:
-                BROWSER.open(self.serving.address, motion="off", view=view, theme=theme)
+                BROWSER.go(motion="off", view=view, theme=theme)
                 self.assertEqual(BROWSER.js("return document.documentElement.dataset.theme"), theme)
                 self.assertLessEqual(BROWSER.js("return document.documentElement.scrollWidth"), 360, f"{view} {theme}")
 

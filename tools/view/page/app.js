@@ -8,10 +8,14 @@ import * as spacetime from "tutti/spacetime";
 import * as machine from "tutti/machine";
 import * as cost from "tutti/cost";
 import * as runs from "tutti/runs";
+import * as compare from "tutti/compare";
+import * as learn from "tutti/learn";
 import { reactToTheme } from "tutti/theme";
 
 const VIEWS = [
   ["memory", "Memory", memory],
+  ["learn", "Learn", learn],
+  ["compare", "Compare", compare],
   ["spacetime", "Space and time", spacetime],
   ["machine", "Machine", machine],
   ["cost", "Cost", cost],
