@@ -44,7 +44,7 @@ export function show(panel, { catalogue, schedule, other, simulation, otherSimul
     field("compare with", choose(other.algorithm, names, (name) => state.set({ with: name, round: "" }, "pushState"), { name: "with" })));
   const sides = [[schedule, simulation], [other, otherSimulation]].map(([its, time]) => {
     const reason = reasonNotDrawn(its);
-    return { its, time, reason, grid: reason ? null : new Grid(its, title(its.algorithm)) };
+    return { its, time, reason, grid: reason ? null : new Grid(its, title(its.algorithm), "narrow") };
   });
   const grids = sides.map(({ grid }) => grid).filter(Boolean);
   const boxes = h("div", { class: "two" }, sides.map(({ its, time, grid, reason }) => side(its, time, grid, reason)));

@@ -50,7 +50,7 @@ function scaled(value, step, units) {
 export const bytesText = (bytes) => scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 export const timeText = (ns) =>
   ns > 0 && ns < 1 ? `${short(ns)} ns` : scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
-export const percentText = (part) => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+export const percentText = (part) => `${(100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0)} %`;
 export const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 export const title = (name) => name.replaceAll("_", " ");
 

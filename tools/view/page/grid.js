@@ -16,8 +16,10 @@ export function canDraw(schedule) {
 }
 
 export class Grid {
-  constructor(schedule, name) {
+  // `room` is "narrow" where the grid shares the page with something else.
+  constructor(schedule, name, room = "wide") {
     this.schedule = schedule;
+    this.isNarrow = room === "narrow";
     this.replay = new Replay(schedule);
     this.tiles = new Map(); // "rank/buffer/index" -> element
     this.shown = new Map(); // the same -> what the tile shows
@@ -37,7 +39,7 @@ export class Grid {
     const buffers = BUFFERS.filter((buffer) => memory.some((rank) => rank[buffer]?.[1] > 0));
     const most = Math.max(1, ...memory.map((rank) =>
       buffers.reduce((total, buffer) => total + (rank[buffer]?.[1] ?? 0), 0)));
-    const size = most > 48 ? "tiny" : most > 20 ? "small" : "large";
+    const size = most > 48 ? "tiny" : most > (this.isNarrow ? 8 : 20) ? "small" : "large";
     return h("table", { class: `grid ${size}` },
       h("caption", { class: "unseen" }, `What the buffers of each rank hold: ${name}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rank"),
@@ -51,7 +53,7 @@ export class Grid {
     this.trays.push(tray);
     const cells = buffers.map((buffer) => {
       const [, count] = memory[buffer] ?? [0, 0];
-      return h("td", {}, h("div", { class: "cells" },
+      return h("td", { "data-name": count > 0 ? BUFFER_TITLES[buffer] : null }, h("div", { class: "cells" },
         Array.from({ length: count }, (_, index) => this.makeTile(rank, buffer, index))));
     });
     return h("tr", {}, h("th", { scope: "row", "data-rank": rank }, String(rank)), cells, tray);

@@ -57,7 +57,7 @@ export function show(panel, { catalogue, schedule }) {
     return {};
   }
   const code = lesson && codeBox(lesson);
-  const grid = new Grid(schedule, `${schedule.collective} ${schedule.algorithm}`);
+  const grid = new Grid(schedule, `${schedule.collective} ${schedule.algorithm}`, "narrow");
   const player = new Player([grid], (round) => {
     const kinds = kindsIn(grid, round);
     grid.element.dataset.kinds = JSON.stringify([...kinds]);
