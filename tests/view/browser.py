@@ -28,7 +28,7 @@ class Browser:
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
         # A container has little of /dev/shm, and root gets no sandbox.
-        for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
+        for argument in ("--headless=new", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                          "--no-first-run", "--disable-extensions",
                          # Cases change the address faster than people do.
                          "--disable-ipc-flooding-protection", "--disable-background-networking",

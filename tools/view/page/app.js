@@ -88,6 +88,7 @@ function drawChoice() {
         (algorithm) => state.set({ algorithm, round: "", chunks: "", radix: "", group_size: "" }, "pushState"), { name: "algorithm" }), entry?.idea),
       numberField("ranks", "ranks", "How many ranks take part", 1),
       rooted && numberField("root", "root", "The rank that has or gets the data"),
+      state.get("collective") === "send_recv" && numberField("peer", "peer", "The rank that gets the message; empty: 1"),
       entry?.takes_chunks && numberField("chunks", "chunks", "Pieces that flow one behind the other; empty: the algorithm's choice"),
       entry?.takes_radix && numberField("radix", "radix", "Base of the digits; empty: the algorithm's choice"),
       entry?.takes_group_size && numberField("group_size", "group", "Ranks in a node; empty: the algorithm's choice"));

@@ -43,7 +43,7 @@ function axes(svg, sweep, { x, y, least, most }, width, height) {
 }
 
 export function sweepChart(sweep, chosen, panelWidth) {
-  const width = Math.max(320, Math.min(960, panelWidth - 8));
+  const width = Math.max(320, Math.min(960, panelWidth));
   const height = 340;
   const scale = scales(sweep, width, height);
   const svg = s("svg", { class: "chart", width, height, role: "img",

@@ -1,6 +1,6 @@
 // Cost: the algorithms of a collective side by side, at one size and over all sizes.
 
-import { h, bytesText, percentText, plural, timeText, title } from "tutti/dom";
+import { h, bytesText, percentText, plural, roomIn, timeText, title } from "tutti/dom";
 import { ask } from "tutti/data";
 import { sweepChart } from "tutti/chart";
 import { machineParameters, settingsForm } from "tutti/settings";
@@ -77,6 +77,6 @@ export function show(panel, { catalogue, schedule, costs, sweep }) {
   const entry = catalogue.algorithms.find((its) => its.collective === schedule.collective && its.name === schedule.algorithm);
   panel.replaceChildren(settingsForm(catalogue, schedule.ranks), facts ?? "", entry ? h("p", {}, "By formula: ", h("code", {}, entry.cost)) : "",
     table(costs, schedule), h("h2", {}, "Time against size"),
-    sweepChart(sweep, schedule.algorithm, panel.clientWidth), crossoverWords(sweep));
+    sweepChart(sweep, schedule.algorithm, roomIn(panel)), crossoverWords(sweep));
   return {};
 }

@@ -61,3 +61,9 @@ export function choose(value, choices, onchange, attributes = {}) {
   select.value = value;
   return select;
 }
+
+// How wide a child of the element may be.
+export function roomIn(element) {
+  const style = getComputedStyle(element);
+  return element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+}

@@ -4,6 +4,7 @@
 import { s, timeText, bytesText } from "tutti/dom";
 
 const LEFT = 64;
+const RIGHT = 30;
 const TOP = 8;
 const BOTTOM = 28;
 const MOST_DRAWN = 6000;
@@ -31,7 +32,7 @@ function rowHeight(numRanks, numLanes) {
 // Bars: { rank, lane, begin, end, group, words }; lines: { from, to, begin, end, words }.
 export function drawLanes({ numRanks, numLanes = 1, total, width, bars, lines, label }) {
   const height = rowHeight(numRanks, numLanes);
-  const inner = Math.max(200, width - LEFT - 16);
+  const inner = Math.max(200, width - LEFT - RIGHT);
   const x = (ns) => LEFT + (total > 0 ? (ns / total) * inner : 0);
   const y = (rank) => TOP + rank * height;
   const bottom = TOP + numRanks * height;

@@ -1,7 +1,7 @@
 // Real runs: traces that ranks have written, put together. Tells how long ranks waited for the last
 // to call apart from how long the data took, and names who came last.
 
-import { h, plural, timeText } from "tutti/dom";
+import { h, plural, roomIn, timeText } from "tutti/dom";
 import { ask, isExported, openFile } from "tutti/data";
 import { drawLanes } from "tutti/lanes";
 import * as state from "tutti/state";
@@ -86,7 +86,7 @@ function callPicture(panel, trace) {
       bars.push({ rank, lane: 0, begin: came, end: until, group: "recv", words: `rank ${rank}: ${call.what}` });
     }
   }
-  const width = Math.max(320, panel.clientWidth - 8);
+  const width = Math.max(320, roomIn(panel));
   const label = "The calls of each rank in time";
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
     drawLanes({ numRanks: trace.ranks, total, width, bars, lines: [], label }).svg);

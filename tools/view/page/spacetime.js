@@ -1,6 +1,6 @@
 // Space and time: what each rank does when, from the simulator or from a real trace.
 
-import { h, field, choose, plural, timeText } from "tutti/dom";
+import { h, field, choose, plural, roomIn, timeText } from "tutti/dom";
 import { ask } from "tutti/data";
 import { drawLanes, fromEvents, GROUPS } from "tutti/lanes";
 import { machineParameters, settingsForm } from "tutti/settings";
@@ -18,7 +18,7 @@ function zoomField() {
 }
 
 export function picture(panel, { events, numRanks, numEvents, label }) {
-  const width = Math.max(320, panel.clientWidth - 8) * (state.number("zoom") || 1);
+  const width = Math.max(320, roomIn(panel)) * (state.number("zoom") || 1);
   const { total, bars, lines, numLanes } = fromEvents(events);
   const { svg, leftOut } = drawLanes({ numRanks, numLanes, total, width, bars, lines, label });
   const hidden = leftOut + Math.max(0, numEvents - events.length);
