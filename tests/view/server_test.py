@@ -212,6 +212,20 @@ class Files(ServerTest):
             self.assertIn(word, said)
 
 
+class GivenMachine(ServerTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.serving = Serving(PROGRAM, "--topo", "dgx-1v")
+        cls.addClassCleanup(cls.serving.stop)
+        cls.parts = urllib.parse.urlsplit(cls.serving.address)
+
+    def test_it_is_the_one_that_counts_until_another_is_named(self):
+        ring = {"collective": "all_reduce", "algorithm": "ring", "ranks": 8}
+        self.assertEqual(self.ask("catalogue")["defaults"]["topo"], "dgx-1v")
+        self.assertEqual(self.ask("simulation", **ring)["topology"]["name"], "dgx-1v")
+        self.assertEqual(self.ask("simulation", **ring, topo="model")["topology"]["name"], "model")
+
+
 class CommandLine(unittest.TestCase):
     def test_a_file_that_cannot_be_read_ends_it_with_2(self):
         done = run(PROGRAM, "view", "--no-browser", "/nonexistent/x.json")

@@ -92,7 +92,8 @@ Result<ir::Schedule> schedule_of(const Shelf& shelf, const Question& question) {
 
 Result<topo::Topology> machine_of(const Shelf& shelf, const Question& question,
                                   uint32_t num_ranks) {
-  const std::string name = text_of(question, "topo", "model");
+  const std::string usual = shelf.machine_name().empty() ? "model" : shelf.machine_name();
+  const std::string name = text_of(question, "topo", usual);
   if (name == "model") return model_of(question, num_ranks);
   topo::Topology machine;
   if (!name.empty() && name == shelf.machine_name()) {

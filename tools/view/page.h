@@ -17,8 +17,8 @@ struct ExportOptions {
   uint32_t ranks = 8;
 };
 
-// One file with everything inside: all algorithms at that many ranks on the plain model, and the
-// files of the shelf.
+// One file with everything inside: all algorithms at that many ranks on the shelf's machine or
+// the plain model, and the files of the shelf.
 [[nodiscard]] Result<std::string> exported_page(const Shelf& shelf, const ExportOptions& options);
 
 }  // namespace tutti::view

@@ -16,7 +16,6 @@
 namespace tutti::view {
 namespace {
 
-constexpr size_t kMostEvents = 30'000;
 constexpr size_t kNumBins = 60;
 constexpr size_t kMostLinks = 4'000;
 
@@ -117,24 +116,6 @@ Result<ordered_json> bins_json(const topo::Topology& topology, const trace::Trac
 }
 
 }  // namespace
-
-ordered_json events_json(const trace::Trace& trace, int64_t origin) {
-  ordered_json json = ordered_json::array();
-  for (const trace::Event& e : trace.events) {
-    if (json.size() == kMostEvents) break;
-    const bool is_open = e.end == trace::kStillOpen;
-    ordered_json entry{trace::to_string(e.kind), trace::to_string(e.op),
-                       ns_of(e.begin - origin, trace)};
-    entry.push_back(is_open ? ordered_json(nullptr) : ordered_json(ns_of(e.end - origin, trace)));
-    entry.push_back(e.rank);
-    entry.push_back(e.lane);
-    entry.push_back(e.step);
-    entry.push_back(e.peer == trace::kNoPeer ? ordered_json(nullptr) : ordered_json(e.peer));
-    entry.push_back(e.bytes);
-    json.push_back(std::move(entry));
-  }
-  return json;
-}
 
 Result<ordered_json> answer_simulation(const Shelf& shelf, const Question& question) {
   TUTTI_ASSIGN(const ir::Schedule schedule, schedule_of(shelf, question));

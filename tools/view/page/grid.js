@@ -3,7 +3,7 @@
 // last for tests and screen readers alike.
 
 import { h, s, plural } from "tutti/dom";
-import { barOf, setText, sizeOf, sourceBar } from "tutti/sets";
+import { MOST_PLACES, barOf, levelBar, setText, sizeOf, sourceBar } from "tutti/sets";
 import { Replay, regionOf } from "tutti/replay";
 
 const BUFFERS = ["input", "output", "scratch", "heard"];
@@ -25,8 +25,8 @@ export class Grid {
     this.shown = new Map(); // the same -> what the tile shows
     this.trays = [];
     this.sums = schedule.reducing || schedule.collective === "barrier";
-    this.bars = schedule.history.sets.map((set) =>
-      this.sums ? barOf(set, schedule.ranks) : sourceBar(set, schedule.ranks));
+    const sumBar = schedule.ranks > MOST_PLACES ? levelBar : barOf;
+    this.bars = schedule.history.sets.map((set) => (this.sums ? sumBar : sourceBar)(set, schedule.ranks));
     this.texts = schedule.history.sets.map(setText);
     this.overlay = s("svg", { class: "flights", "aria-hidden": "true" });
     this.element = h("div", { class: "grid-scroll", tabindex: 0, role: "region",
@@ -145,7 +145,8 @@ export class Grid {
     const its = this.replay.step([rank, lane, step]);
     const region = regionOf(isSender ? its.kind === "send" ? its.src : its.dst : its.dst);
     const box = this.overlay.getBoundingClientRect();
-    const first = region && this.tiles.get(`${rank}/${region.buffer}/${region.begin}`);
+    // A barrier's messages have no region; they are about what the ranks have heard.
+    const first = this.tiles.get(region ? `${rank}/${region.buffer}/${region.begin}` : `${rank}/heard/0`);
     const last = region && this.tiles.get(`${rank}/${region.buffer}/${region.end - 1}`);
     const from = (first ?? this.element.querySelector(`th[data-rank="${rank}"]`)).getBoundingClientRect();
     const to = (last ?? first)?.getBoundingClientRect() ?? from;

@@ -7,7 +7,7 @@ const LEFT = 64;
 const RIGHT = 30;
 const TOP = 8;
 const BOTTOM = 28;
-const MOST_DRAWN = 6000;
+const MANY = 2500; // from here on things are drawn in one stroke, without words of their own
 
 const GROUP_OF = {
   copy: "copy", reduce: "reduce", send: "send", recv: "recv", recv_reduce: "reduce",
@@ -54,17 +54,39 @@ export function drawLanes({ numRanks, numLanes = 1, total, width, bars, lines, l
   const room = height > 20 ? height * 0.5 : height - 4;
   const lanes = Math.min(numLanes, Math.floor(room / 4)) || 1;
   const thick = room / lanes;
-  for (const bar of bars.slice(0, MOST_DRAWN)) {
-    const top = y(bar.rank) + (height - room) / 2 + (bar.lane % lanes) * thick;
-    svg.append(s("rect", { class: `bar ${bar.group}`, x: x(bar.begin), y: top, height: Math.max(2, thick - 1),
-      width: Math.max(1.5, x(bar.end) - x(bar.begin)), fill: bar.group === "wait" ? "url(#hatch)" : undefined,
-      "data-rank": bar.rank }, s("title", {}, bar.words)));
+  const boxOf = (bar) => ({ left: x(bar.begin), top: y(bar.rank) + (height - room) / 2 + (bar.lane % lanes) * thick,
+    wide: Math.max(1.5, x(bar.end) - x(bar.begin)), high: Math.max(2, thick - 1) });
+  const fillOf = (group) => (group === "wait" ? "url(#hatch)" : undefined);
+  const endsOf = (line) => [x(line.begin), y(line.from) + height / 2, x(line.end), y(line.to) + height / 2];
+  if (bars.length + lines.length > MANY) svg.append(...inOneStroke(bars, lines, { boxOf, fillOf, endsOf }));
+  else svg.append(...oneByOne(bars, lines, { boxOf, fillOf, endsOf }));
+  return svg;
+}
+
+function oneByOne(bars, lines, { boxOf, fillOf, endsOf }) {
+  return [...bars.map((bar) => {
+    const box = boxOf(bar);
+    return s("rect", { class: `bar ${bar.group}`, x: box.left, y: box.top, width: box.wide, height: box.high,
+      fill: fillOf(bar.group), "data-rank": bar.rank }, s("title", {}, bar.words));
+  }), ...lines.map((line) => {
+    const [x1, y1, x2, y2] = endsOf(line);
+    return s("line", { class: "message", x1, y1, x2, y2 }, s("title", {}, line.words));
+  })];
+}
+
+function inOneStroke(bars, lines, { boxOf, fillOf, endsOf }) {
+  const groups = new Map();
+  for (const bar of bars) {
+    const { left, top, wide, high } = boxOf(bar);
+    if (!groups.has(bar.group)) groups.set(bar.group, []);
+    groups.get(bar.group).push(`M${left.toFixed(1)} ${top.toFixed(1)}h${wide.toFixed(1)}v${high.toFixed(1)}h${(-wide).toFixed(1)}z`);
   }
-  for (const line of lines.slice(0, MOST_DRAWN)) {
-    svg.append(s("line", { class: "message", x1: x(line.begin), y1: y(line.from) + height / 2, x2: x(line.end),
-      y2: y(line.to) + height / 2 }, s("title", {}, line.words)));
-  }
-  return { svg, leftOut: Math.max(0, bars.length - MOST_DRAWN) + Math.max(0, lines.length - MOST_DRAWN) };
+  const strokes = lines.map((line) => {
+    const [x1, y1, x2, y2] = endsOf(line).map((part) => part.toFixed(1));
+    return `M${x1} ${y1}L${x2} ${y2}`;
+  });
+  return [...[...groups].map(([group, parts]) => s("path", { class: `bar ${group}`, fill: fillOf(group), d: parts.join("") })),
+    s("path", { class: "message", d: strokes.join("") })];
 }
 
 // Events of an answer as bars and lines. What was not over when the trace was taken lasts to its end.

@@ -4,21 +4,23 @@ import { h, plural } from "tutti/dom";
 import { Grid, canDraw } from "tutti/grid";
 import { Player } from "tutti/player";
 import { Replay } from "tutti/replay";
-import { colourOf } from "tutti/sets";
+import { MOST_PLACES, colourOf } from "tutti/sets";
 
 const MOST_LINES = 64;
 
 function legend(schedule) {
-  const ranks = Math.min(schedule.ranks, 16);
-  const how = schedule.reducing
-    ? "A bar has a place for every rank; a filled place is a contribution that the cell holds."
+  const isLevel = schedule.ranks > MOST_PLACES;
+  const ranks = isLevel && schedule.reducing ? 0 : Math.min(schedule.ranks, 16);
+  const how = schedule.reducing && isLevel
+    ? "The height of a bar is how many ranks' contributions the cell holds; point at it to see whose."
+    : schedule.reducing ? "A bar has a place for every rank; a filled place is a contribution that the cell holds."
     : schedule.collective === "barrier"
       ? "A barrier moves no data; a bar shows of whose coming a rank has heard."
       : "A bar has the colour of the rank that the data comes from; the number is its chunk.";
   return h("div", { class: "legend" },
     Array.from({ length: ranks }, (_, rank) => h("span", { class: "key" },
       h("i", { style: { background: colourOf(rank, schedule.ranks) } }), `rank ${rank}`)),
-    schedule.ranks > ranks && h("span", {}, `… ${plural(schedule.ranks - ranks, "more")}`),
+    ranks > 0 && schedule.ranks > ranks && h("span", {}, `… ${plural(schedule.ranks - ranks, "more")}`),
     h("span", { class: "hint" }, how),
     h("span", { class: "key" }, h("i", { class: "mark right" }), "✓ result complete"));
 }

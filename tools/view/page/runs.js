@@ -89,7 +89,7 @@ function callPicture(panel, trace) {
   const width = Math.max(320, roomIn(panel));
   const label = "The calls of each rank in time";
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
-    drawLanes({ numRanks: trace.ranks, total, width, bars, lines: [], label }).svg);
+    drawLanes({ numRanks: trace.ranks, total, width, bars, lines: [], label }));
 }
 
 async function savePerfetto(problem) {

@@ -39,6 +39,17 @@ export function barOf(ranges, numRanks) {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
+// With many ranks a place is narrower than can be seen. Then the bar's height is how many there are.
+export const MOST_PLACES = 16;
+
+export function levelBar(ranges, numRanks) {
+  if (ranges.length === 0) return "none";
+  const size = sizeOf(ranges);
+  const level = Math.max(12, (100 * size) / numRanks);
+  const colour = size === 1 ? "#7f7f7f" : colourOf(size - 1, numRanks);
+  return `linear-gradient(to top, ${colour} ${level}%, transparent ${level}%)`;
+}
+
 // The same for data that is only passed on: the whole bar is the colour of where it comes from.
 export function sourceBar(ranges, numRanks) {
   const colour = ranges.length ? colourOf(ranges[0][0], numRanks) : "transparent";

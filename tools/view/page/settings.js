@@ -54,8 +54,10 @@ function trouble(name, text, example, hint) {
 
 export function settingsForm(catalogue, ranks) {
   if (isExported) {
-    return h("p", { class: "note" }, `Times are for ${bytesText(state.number("bytes"))} on a plain switch, α = ` +
-      `${state.get("alpha")} ns and ${state.get("rate")} GB/s. For other machines and sizes run: tutti view`);
+    const where = state.get("topo") === "model"
+      ? `a plain switch, α = ${state.get("alpha")} ns and ${state.get("rate")} GB/s` : state.get("topo");
+    return h("p", { class: "note" }, `Times are for ${bytesText(state.number("bytes"))} on ${where}. ` +
+      "For other machines and sizes run: tutti view");
   }
   const sizes = [...new Set([...SIZES, state.number("bytes")])].sort((a, b) => a - b);
   const isModel = state.get("topo") === "model";

@@ -20,8 +20,8 @@ function zoomField() {
 export function picture(panel, { events, numRanks, numEvents, label }) {
   const width = Math.max(320, roomIn(panel)) * (state.number("zoom") || 1);
   const { total, bars, lines, numLanes } = fromEvents(events);
-  const { svg, leftOut } = drawLanes({ numRanks, numLanes, total, width, bars, lines, label });
-  const hidden = leftOut + Math.max(0, numEvents - events.length);
+  const svg = drawLanes({ numRanks, numLanes, total, width, bars, lines, label });
+  const hidden = numEvents - events.length;
   return [h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, svg),
     hidden > 0 && h("p", { class: "note" }, `${plural(hidden, "event")} more are not drawn.`)];
 }
