@@ -1,9 +1,11 @@
-"""Makes the pictures of docs/images: the page as it is, one picture a view.
+"""Makes the pictures of docs/images: the page as it is, one picture a view. Needs python3-pil.
 
 usage: pictures.py PATH_OF_TUTTI FOLDER [TRACE...]
 """
 import os
 import sys
+
+from PIL import Image
 
 from browser import Browser
 from serving import Serving
@@ -29,7 +31,11 @@ def main(program, folder, traces):
                     "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
                 its = {"motion": "off", "view": "memory", "theme": "light", **state}
                 browser.open(serving.address, **its)
-                browser.driver.save_screenshot(os.path.join(folder, f"view_{name}.png"))
+                path = os.path.join(folder, f"view_{name}.png")
+                browser.driver.save_screenshot(path)
+                # A page has few colours: a third of the bytes is enough.
+                few = Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+                few.save(path, optimize=True)
     finally:
         browser.quit()
 

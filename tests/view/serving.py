@@ -23,10 +23,14 @@ class Serving:
         """Ends the program as a person would; its exit code."""
         if self.process.poll() is None:
             self.process.terminate()
-        code = self.process.wait(60)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
+        try:
+            return self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        finally:
+            self.process.stdout.close()
+            self.process.stderr.close()
 
 
 def run(program, *arguments):

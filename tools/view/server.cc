@@ -5,7 +5,9 @@
 #include <sys/random.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -59,6 +61,7 @@ struct Server::State {
   std::string token;
   std::string nonce;
   std::thread thread;
+  std::atomic<bool> has_ended = false;
 
   // False, with the response said, for a request that nobody with the address would send.
   bool admits(const httplib::Request& request, httplib::Response& response) const;
@@ -179,7 +182,15 @@ Result<std::unique_ptr<Server>> Server::start(Shelf& shelf) {
     return Error{ErrorCode::kIo, "no port of 127.0.0.1 can be listened on; is it restricted?"};
   }
   State* const its = state.get();
-  state->thread = std::thread([its] { its->http.listen_after_bind(); });
+  state->thread = std::thread([its] {
+    its->http.listen_after_bind();
+    its->has_ended = true;
+  });
+  // A server that is told to stop before it listens does not hear it.
+  // Liveness: the thread comes to listen, or ends.
+  while (!state->http.is_running() && !state->has_ended) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
