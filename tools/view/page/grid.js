@@ -167,8 +167,10 @@ export class Grid {
       s("path", { d: "M0 0 8 4 0 8z", class: "arrow-head" }))));
     this.element.dataset.messages = messages.length;
     if (messages.length > MOST_ARROWS || !this.element.isConnected) return;
-    for (const message of messages) {
-      const { from, to, over } = this.curveOf(message);
+    // All is measured before anything is drawn: else the browser lays the page out for each arrow.
+    const curves = messages.map((message) => this.curveOf(message));
+    for (const [i, message] of messages.entries()) {
+      const { from, to, over } = curves[i];
       this.overlay.append(s("path", { class: "arrow", d: `M${from.x} ${from.y}Q${over.x} ${over.y} ${to.x} ${to.y}`,
         "marker-end": `url(#head-${this.schedule.algorithm})` }, s("title", {}, this.messageWords(message))));
     }
@@ -182,12 +184,13 @@ export class Grid {
       return () => {};
     }
     this.overlay.replaceChildren();
-    const flights = messages.map((message) => {
+    const curves = messages.map((message) => this.curveOf(message));
+    const flights = messages.map((message, i) => {
       const set = message.data[0]?.[1];
       const letter = h("div", { class: "letter flying",
         style: set === undefined ? {} : { backgroundImage: this.bars[set] } });
       this.overlay.parentElement.append(letter);
-      return { letter, ...this.curveOf(message) };
+      return { letter, ...curves[i] };
     });
     const begin = performance.now();
     let frame = 0;
