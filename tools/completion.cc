@@ -65,7 +65,9 @@ void print_bash(const CLI::App& app) {
       "    plan) words='{}' ;;\n"
       "    --bind) words='none core' ;;\n"
       "    --) COMPREPLY=($(compgen -c -- \"$current\")); return ;;\n"
-      "    -o|--out|--trace|--chrome|verify|sim|convert|trace|-n|--env|--grace|--timeout) words= "
+      "    "
+      "-o|--out|--trace|--chrome|verify|sim|convert|trace|view|--export|-n|--env|--grace|--timeout)"
+      " words= "
       ";;\n"
       "    *)\n"
       "      case \"${{COMP_WORDS[1]:-}}\" in\n",

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_chaos(app, action);
   add_status(app, action);
   add_trace(app, action);
+  add_view(app, action);
   add_completion(app, action);
   if (names_unknown_verb(app, argc, argv)) return kBadUse;
   try {

@@ -34,6 +34,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_chaos(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
+void add_view(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 
 }  // namespace tutti::tools

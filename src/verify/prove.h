@@ -13,6 +13,12 @@ namespace tutti::verify {
 class RuleSet {
  public:
   static RuleSet all() { return RuleSet{}; }
+  // For watching a schedule that is known to be wrong: nothing stops the replay.
+  static RuleSet none() {
+    RuleSet set;
+    set.left_out_ = ~0u;
+    return set;
+  }
   static RuleSet all_but(Rule rule) {
     RuleSet set;
     set.left_out_ = 1u << static_cast<int>(rule);

@@ -55,6 +55,7 @@ class Replay {
   const Order& order_;
   Reachability& reachability_;
   const RuleSet rules_;
+  Witness* const witness_;
   const ir::Placement placement_;
   ContributionSets sets_;
   Memory memory_;
@@ -73,6 +74,7 @@ Replay::Replay(const Case& of, ir::Placement placement)
       order_(of.order),
       reachability_(of.reachability),
       rules_(of.rules),
+      witness_(of.witness),
       placement_(placement),
       sets_(facts_.schedule().collective.num_ranks),
       memory_(facts_, sets_, placement),
@@ -85,6 +87,7 @@ bool Replay::run_events() {
     graph_.for_each_step(event, [&](StepNumber step) { last_to_first.push_back(step); });
     for (; !last_to_first.empty(); last_to_first.pop_back()) {
       if (!run_step(last_to_first.back())) return false;
+      if (witness_ != nullptr) witness_->ran(step_, values_, sets_);
     }
   }
   return true;

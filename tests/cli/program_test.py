@@ -48,7 +48,7 @@ class ProgramTest(unittest.TestCase):
 class Help(ProgramTest):
     def test_every_verb_explains_itself(self):
         top = self.succeeds("--help")
-        for verb in ("topo", "plan", "verify", "sim", "convert", "run", "completion"):
+        for verb in ("topo", "plan", "verify", "sim", "convert", "run", "view", "completion"):
             self.assertIn(verb, top)
             self.assertIn("Usage", self.succeeds(verb, "--help"))
 
