@@ -37,7 +37,7 @@ struct RingMemory {
   RingSlot slots[kRingSlots];
   alignas(64) std::byte wide[kWideSlots][kWideBytes];
 };
-static_assert(sizeof(RingMemory) == 96 * 1024);
+static_assert(sizeof(RingMemory) == size_t{96} * 1024);
 
 // What the receiver says to the sender, alone on its cache line.
 struct alignas(64) Receipt {

@@ -51,11 +51,16 @@ void Flow::add_all(const std::vector<std::vector<int64_t>>& capacity) {
 }
 
 int64_t Flow::run(uint32_t source, uint32_t sink) {
+  // What is unlimited is larger than any cut of limited arcs, and as little as that takes: the
+  // algorithm adds up capacities.
+  int64_t unlimited = 1;
+  for (const Arc& arc : arcs_) unlimited += arc.capacity == kUnlimited ? 0 : arc.capacity;
   BoostGraph graph(num_nodes_);
   std::vector<Traits::edge_descriptor> edges;
   edges.reserve(arcs_.size());
   for (const Arc& arc : arcs_) {
-    const auto forward = boost::add_edge(arc.from, arc.to, {arc.capacity}, graph).first;
+    const int64_t capacity = arc.capacity == kUnlimited ? unlimited : arc.capacity;
+    const auto forward = boost::add_edge(arc.from, arc.to, {capacity}, graph).first;
     const auto backward = boost::add_edge(arc.to, arc.from, {0}, graph).first;
     graph[forward].reverse = backward;
     graph[backward].reverse = forward;

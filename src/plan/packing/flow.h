@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tutti::plan::packing {
 
-// Larger than any sum of capacities that packing adds up, small enough to add a few of.
-inline constexpr int64_t kUnlimited = int64_t{1} << 60;
+// The capacity of an arc that limits nothing.
+inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 class Flow {
  public:
@@ -18,7 +19,8 @@ class Flow {
   // All arcs of a capacity matrix.
   void add_all(const std::vector<std::vector<int64_t>>& capacity);
 
-  // May be asked again with other ends. The ends must differ.
+  // May be asked again with other ends. The ends must differ. Where nothing limits it, more than
+  // all limits together.
   int64_t run(uint32_t source, uint32_t sink);
 
   // Of the last run: the nodes that the source still reaches, and what flows through an arc.
