@@ -22,10 +22,14 @@ inline ir::StepKind kind_of(const ProgramStep& step) {
 // Packets work on a copy of the output, which must be cheap.
 inline constexpr uint64_t kShadowBytes = uint64_t{32} * 1024;
 
-// Two messages at most: what a peer may send to an operation that was not issued here is kept.
+// Two messages at most: what a peer may send to an operation that was not issued here is kept. And
+// what does not fit into records is copied for every peer, where a mirror is written once: to many
+// of them it is lent. All ranks decide alike.
 [[nodiscard]] inline bool travels_in_packets(const BoundProgram& program) {
-  return program.largest_message <= transport::kWideBytes && program.most_messages <= 2 &&
-         program.largest_buffer <= kShadowBytes;
+  const uint64_t num_others = program.collective.num_ranks - 1;
+  const bool is_little = program.largest_message <= transport::kMaxPayload ||
+                         program.largest_message * num_others <= transport::kWideBytes;
+  return is_little && program.most_messages <= 2 && program.largest_buffer <= kShadowBytes;
 }
 
 // Copies into memory that peers read.

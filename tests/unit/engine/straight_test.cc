@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "tests/support/cluster.h"
@@ -15,8 +16,8 @@ using engine::Operation;
 using engine::OperationState;
 using Spec = TestCollective::Spec;
 
-// In a record, beside the ring, and as much as fits there; elements are of 8 bytes.
-constexpr uint64_t kSmallSizes[] = {0, 1, 3, 59, 60, 1000, 1024};
+// In a record, beside the ring, and as much as three ranks send so; elements are of 8 bytes.
+constexpr uint64_t kSmallSizes[] = {0, 1, 3, 59, 60, 500, 512};
 
 void take_turns(Cluster& cluster) {
   for (int turn = 0; turn < 50; ++turn) {
@@ -57,6 +58,16 @@ TEST(Straight, WhoOnlySendsNeverWaits) {
     EXPECT_EQ(call(cluster, broadcast, 0), nullptr);
     EXPECT_EQ(call(cluster, broadcast, 2), nullptr);
     EXPECT_EQ(broadcast.difference(), "") << elems;
+  }
+}
+
+TEST(Straight, WhatWouldBeCopiedForManyIsLent) {
+  for (const auto& [elems, is_packet] : {std::pair{512u, true}, {513u, false}}) {
+    Cluster cluster(3);
+    TestCollective sum({CollectiveKind::kAllReduce, "pull_all", elems}, 7, first_ranks(3));
+    const Operation* const first = call(cluster, sum, 0);
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(first->carriage == engine::Carriage::kPackets, is_packet);
   }
 }
 
