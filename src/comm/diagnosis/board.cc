@@ -63,6 +63,7 @@ void clean(Board& board) {
       std::min(board.num_ended_ids, static_cast<uint32_t>(board.ended_ids.size()));
   const auto clean_entry = [](BoardEntry& entry) {
     entry.outcome = std::min(entry.outcome, engine::Outcome::kFailed);
+    entry.name.make_printable();
   };
   std::for_each(board.under_way.begin(), board.under_way.end(), clean_entry);
   std::for_each(board.recent.begin(), board.recent.end(), clean_entry);

@@ -1,7 +1,7 @@
 // What a rank says about itself for people to read: which operations are under way, which came
 // before. The rank alone writes it, into its segment, about once a second while it has operations;
 // all others read it at any time. A reader gets a whole board or none, and one that was cleaned:
-// whatever a mad rank wrote, counts are within bounds.
+// whatever a mad rank wrote, counts are within bounds and names are text.
 #pragma once
 
 #include <array>
@@ -73,7 +73,7 @@ static_assert(sizeof(Board) + sizeof(uint64_t) <= transport::kBoardBytes);
 void write_board(std::byte* memory, const Board& board);
 // Empty when the rank has not written one yet, or keeps writing.
 [[nodiscard]] std::optional<Board> read_board(const std::byte* memory);
-// Brings counts within bounds, as read_board does.
+// Brings counts within bounds and makes names text, as read_board does.
 void clean(Board& board);
 
 }  // namespace tutti::comm
