@@ -43,16 +43,16 @@ inline Matrix nvlink_counts(const topo::Topology& topology) {
 }
 
 inline bool is_connected(const Matrix& links) {
-  std::vector<size_t> todo = {0};
+  std::vector<size_t> pending = {0};
   std::vector<bool> seen(links.size(), false);
   seen[0] = true;
-  while (!todo.empty()) {
-    const size_t at = todo.back();
-    todo.pop_back();
+  while (!pending.empty()) {
+    const size_t at = pending.back();
+    pending.pop_back();
     for (size_t next = 0; next < links.size(); ++next) {
       if (links[at][next] == 0 || seen[next]) continue;
       seen[next] = true;
-      todo.push_back(next);
+      pending.push_back(next);
     }
   }
   return std::find(seen.begin(), seen.end(), false) == seen.end();

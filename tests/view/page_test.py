@@ -19,40 +19,33 @@ PROGRAM = ""
 RANKS = 5  # odd and prime: nothing divides by chance
 VIEWS = ("memory", "learn", "compare", "spacetime", "machine", "cost", "runs")
 
-# Steps through all rounds by the button, as a person does, and reads every tile after each. Without
-# motion a round is drawn before the click returns.
-READ_ALL_ROUNDS = """
+
+def in_all_rounds(read):
+    """A script that steps through all rounds by the button, as a person does, and returns what the
+    script `read` finds after each. Without motion a round is drawn before the click returns."""
+    return """
 const grid = document.querySelector(".grid-scroll");
 const press = (name) => document.querySelector(`[data-player="${name}"]`).click();
-const read = () => [...grid.querySelectorAll(".tile")].map((tile) =>
+const read = () => """ + read + """;
+press("First round");
+const rounds = [read()];
+const last = Number(document.querySelector(".player input[type=range]").max);
+while (Number(grid.dataset.round) < last) {
+  press("On");
+  rounds.push(read());
+}
+return rounds;
+"""
+
+
+# Every tile.
+READ_ALL_ROUNDS = in_all_rounds("""[...grid.querySelectorAll(".tile")].map((tile) =>
   [Number(tile.dataset.rank), tile.dataset.buffer, Number(tile.dataset.index), tile.dataset.chunk, tile.dataset.set,
-   tile.classList.contains("right"), tile.classList.contains("wrong")]);
-press("First round");
-const rounds = [read()];
-const last = Number(document.querySelector(".player input[type=range]").max);
-while (Number(grid.dataset.round) < last) {
-  press("On");
-  rounds.push(read());
-}
-return rounds;
-"""
+   tile.classList.contains("right"), tile.classList.contains("wrong")])""")
 
-
-# In every round, the kinds of steps in it and of each line of code its kinds and whether it is lit.
-READ_LIT_LINES = """
-const grid = document.querySelector(".grid-scroll");
-const press = (name) => document.querySelector(`[data-player="${name}"]`).click();
-const kinds = () => JSON.parse(grid.dataset.kinds);
-const read = () => [kinds(), [...document.querySelectorAll(".code li")].map((li) => [li.dataset.kinds, li.classList.contains("lit")])];
-press("First round");
-const rounds = [read()];
-const last = Number(document.querySelector(".player input[type=range]").max);
-while (Number(grid.dataset.round) < last) {
-  press("On");
-  rounds.push(read());
-}
-return rounds;
-"""
+# The kinds of steps, and of each line of code its kinds and whether it is lit.
+READ_LIT_LINES = in_all_rounds("""[JSON.parse(grid.dataset.kinds),
+  [...document.querySelectorAll(".code li")].map((li) => [li.dataset.kinds, li.classList.contains("lit")])]""")
 
 
 class PageTest(unittest.TestCase):

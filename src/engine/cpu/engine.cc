@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/try.h"
 #include "engine/cpu/ports.h"
 #include "engine/cpu/signature_text.h"
 #include "engine/cpu/turn.h"
@@ -35,18 +34,13 @@ Result<Operation*> Engine::submit(const Request& request) {
   return begin(request);
 }
 
-Status Engine::check_new(const Request& request) const {
+Result<Operation*> Engine::begin(const Request& request) {
   if (operations_.find(request.id) != nullptr) {
     return Error{ErrorCode::kInvalidArgument, "an operation of this name is under way already"};
   }
   if (const Abort* abort = find_abort(request.group, communicator_of(request))) {
     return abort_error(request, abort->by);
   }
-  return {};
-}
-
-Result<Operation*> Engine::begin(const Request& request) {
-  TUTTI_TRY(check_new(request));
   look_after_read();
   Operation& op = *new_operation();
   op.request = request;

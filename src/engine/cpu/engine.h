@@ -168,7 +168,6 @@ class Engine {
     Failure failure = {};  // if the header says that there is a payload
     Rank to = kNoRank;
   };
-  [[nodiscard]] Status check_new(const Request& request) const;
   Result<Operation*> begin(const Request& request);
   void note(Operation& op);
   void enlist(Operation& op);

@@ -1,11 +1,8 @@
 // Small calls: a call that gives what it has and finds what it needs in the rings is over before it
 // returns, and was never an operation that anybody has to look after.
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "base/try.h"
 #include "engine/cpu/engine.h"
+#include "engine/cpu/pause.h"
 #include "engine/cpu/straight_port.h"
 #include "engine/cpu/turn.h"
 
@@ -54,9 +51,7 @@ bool Engine::go_straight(Operation& op, uint32_t looks) {
     if (is_over) break;
     if (moved) continue;
     if (looks-- == 0) return false;
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
+    pause_briefly();
   }
   for (uint32_t out = 0; out < op.request.program->outs.size(); ++out) {
     if (!port.taken(static_cast<uint16_t>(out), 0)) return false;

@@ -1,22 +1,14 @@
 #include "engine/cpu/wait.h"
 
 #include <sched.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "engine/cpu/pause.h"
 
 namespace tutti::engine {
 namespace {
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 uint32_t cores_allowed() {
   cpu_set_t set;

@@ -19,17 +19,17 @@ using BoostGraph =
 
 std::vector<bool> reached(const BoostGraph& graph, uint32_t source) {
   std::vector<bool> seen(boost::num_vertices(graph), false);
-  std::vector<size_t> todo = {source};
+  std::vector<size_t> pending = {source};
   seen[source] = true;
-  while (!todo.empty()) {
-    const size_t at = todo.back();
-    todo.pop_back();
+  while (!pending.empty()) {
+    const size_t at = pending.back();
+    pending.pop_back();
     const auto [begin, end] = boost::out_edges(at, graph);
     for (auto edge = begin; edge != end; ++edge) {
       const size_t next = boost::target(*edge, graph);
       if (graph[*edge].residual == 0 || seen[next]) continue;
       seen[next] = true;
-      todo.push_back(next);
+      pending.push_back(next);
     }
   }
   return seen;

@@ -109,15 +109,15 @@ Routes routes_of(const topo::Topology& topology) {
 // The first rank that rank 0 does not reach, or none.
 std::optional<uint32_t> unreached(const Graph& graph) {
   std::vector<bool> seen(graph.num_nodes(), false);
-  std::vector<uint32_t> todo = {0};
+  std::vector<uint32_t> pending = {0};
   seen[0] = true;
-  while (!todo.empty()) {
-    const uint32_t at = todo.back();
-    todo.pop_back();
+  while (!pending.empty()) {
+    const uint32_t at = pending.back();
+    pending.pop_back();
     for (uint32_t next = 0; next < graph.num_nodes(); ++next) {
       if (graph.capacity[at][next] == 0 || seen[next]) continue;
       seen[next] = true;
-      todo.push_back(next);
+      pending.push_back(next);
     }
   }
   for (uint32_t r = 0; r < graph.num_ranks; ++r) {

@@ -186,15 +186,15 @@ Tree with_other_link(const Tree& tree, Link out, Link in) {
   Tree result{0, std::vector<uint32_t>(size, kNoParent), tree.weight};
   std::vector<bool> seen(size, false);
   seen[0] = true;
-  std::vector<uint32_t> todo = {0};
-  while (!todo.empty()) {
-    const uint32_t at = todo.back();
-    todo.pop_back();
+  std::vector<uint32_t> pending = {0};
+  while (!pending.empty()) {
+    const uint32_t at = pending.back();
+    pending.pop_back();
     for (const uint32_t other : next[at]) {
       if (seen[other]) continue;
       seen[other] = true;
       result.parent[other] = at;
-      todo.push_back(other);
+      pending.push_back(other);
     }
   }
   if (std::find(seen.begin(), seen.end(), false) != seen.end()) return Tree{};

@@ -72,14 +72,14 @@ class Forests {
       at_rank[units_[u].a].push_back(u);
       at_rank[units_[u].b].push_back(u);
     }
-    std::vector<uint32_t> todo;
+    std::vector<uint32_t> pending;
     for (uint32_t top = 0; top < num_ranks_; ++top) {
       if (forest.top[top] != kNone) continue;
       forest.top[top] = top;
-      todo.push_back(top);
-      while (!todo.empty()) {
-        const uint32_t at = todo.back();
-        todo.pop_back();
+      pending.push_back(top);
+      while (!pending.empty()) {
+        const uint32_t at = pending.back();
+        pending.pop_back();
         for (const uint32_t u : at_rank[at]) {
           const uint32_t next = units_[u].a == at ? units_[u].b : units_[u].a;
           if (forest.top[next] != kNone) continue;
@@ -87,7 +87,7 @@ class Forests {
           forest.parent[next] = at;
           forest.through[next] = u;
           forest.depth[next] = forest.depth[at] + 1;
-          todo.push_back(next);
+          pending.push_back(next);
         }
       }
     }
