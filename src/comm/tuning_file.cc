@@ -126,7 +126,7 @@ std::string rule_line(const TuningRule& rule) {
   add("chunks", options.chunks);
   add("radix", options.radix);
   add("group_size", options.group_size);
-  return line + fmt::format(R"(, "measured_bytes": {}, "us": {:.2f}, "default_us": {:.2f}}})",
+  return line + fmt::format(R"(, "measured_bytes": {}, "us": {:.3f}, "default_us": {:.3f}}})",
                             rule.measured_bytes, rule.us, rule.default_us);
 }
 

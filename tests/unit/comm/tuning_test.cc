@@ -107,8 +107,8 @@ TEST(TuningFile, RefusesWhatNoCallCouldFollowAndSaysWhere) {
       {"\"chunks\": 4", "\"radix\": 4", "t.json:8: \'radix\'", "ring takes no radix"},
       {"\"group_size\": 4", "\"group_size\": 9", "t.json:9: \'group_size\'", ""},
       {"\"radix\": 4", "\"radix\": 1", "t.json:10: \'radix\'", ""},
-      {"\"us\": 2.10", "\"us\": -1", "t.json:6: \'us\'", ""},
-      {"\"us\": 2.10", "\"su\": 2", "t.json:6: 'su'", "unknown field"},
+      {"\"us\": 2.100", "\"us\": -1", "t.json:6: \'us\'", ""},
+      {"\"us\": 2.100", "\"su\": 2", "t.json:6: 'su'", "unknown field"},
   };
   for (const Case& one : cases) {
     EXPECT_THAT(refusal_of(example_with(one.old, one.now)),
