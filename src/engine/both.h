@@ -7,6 +7,13 @@
 #define TUTTI_BOTH
 #endif
 
+// Before a loop that is not worth its copies: they would cost the fast loops of a kernel registers.
+#if defined(__CUDA_ARCH__)
+#define TUTTI_NO_UNROLL _Pragma("unroll 1")
+#else
+#define TUTTI_NO_UNROLL
+#endif
+
 namespace tutti::engine {
 
 #if defined(TUTTI_PREEMPT_ALWAYS)
