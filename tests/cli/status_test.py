@@ -44,12 +44,15 @@ class StatusTest(JobFolderTest):
                               capture_output=True, text=True, timeout=LIMIT_S)
 
     def await_ring(self, *arguments):
-        """Asks until the ranks are seen to wait for each other. LIMIT_S of the job ends it."""
+        """Asks until ranks 0 and 1 are seen to wait for each other, and rank 2 in both calls.
+        LIMIT_S of the job ends it."""
         while True:
             answer = self.status("--json", *arguments)
             jobs = self.own_jobs(answer)
             if jobs and jobs[0]["ring"]:
-                return answer, jobs
+                calls = [o for o in jobs[0]["operations"] if 2 in o["called_by"]]
+                if {"a", "b"} <= {o["name"] for o in calls}:
+                    return answer, jobs
 
     def own_jobs(self, answer):
         """Others may run jobs at the same time."""
