@@ -14,10 +14,12 @@ using ir::StepRef;
 
 class Binder {
  public:
-  Binder(const ir::Schedule& schedule, Rank self, const ir::Sizes& sizes, uint32_t elem_bytes)
+  Binder(const ir::Schedule& schedule, Rank self, const ir::Sizes& sizes, uint32_t elem_bytes,
+         Pieces pieces)
       : schedule_(schedule),
         layout_(ir::Layout::create(schedule.collective, schedule.chunks_per_block).value()),
         elem_bytes_(elem_bytes),
+        pieces_(pieces),
         self_(self) {
     for (uint32_t r = 0; r < schedule.ranks.size(); ++r) {
       ranks_.emplace_back(schedule, layout_, sizes, Rank{r});
@@ -162,7 +164,7 @@ class Binder {
   // Joins what lies one behind the other in every buffer.
   void append(const Piece& piece, const Step& step, const ProgramStep& bound) {
     if (piece.bytes == 0) return;
-    if (out_.pieces.size() > bound.first_piece) {
+    if (pieces_ == Pieces::kJoined && out_.pieces.size() > bound.first_piece) {
       Piece& last = out_.pieces.back();
       const bool writes = bound.out == kNoLink || step.kind != ir::StepKind::kSend;
       const bool joins = (!ir::reads_src(step.kind) || last.src + last.bytes == piece.src) &&
@@ -219,6 +221,7 @@ class Binder {
   const ir::Schedule& schedule_;
   ir::Layout layout_;
   uint32_t elem_bytes_;
+  Pieces pieces_;
   Rank self_;
   std::vector<RankView> ranks_;
   BoundProgram out_;
@@ -252,9 +255,9 @@ size_t bytes_of(const BoundProgram& program) {
 }
 
 BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self, const ir::Sizes& sizes,
-                  uint32_t elem_bytes) {
+                  uint32_t elem_bytes, Pieces pieces) {
   TUTTI_CHECK(self.value < schedule.schedule().ranks.size(), "a rank of the schedule");
-  BoundProgram program = Binder(schedule.schedule(), self, sizes, elem_bytes).bind();
+  BoundProgram program = Binder(schedule.schedule(), self, sizes, elem_bytes, pieces).bind();
   program.waits_first = waits_first(program);
   return program;
 }

@@ -79,8 +79,12 @@ struct BoundProgram {
 // What a program takes of memory, all its tables included.
 [[nodiscard]] size_t bytes_of(const BoundProgram& program);
 
+// Whether chunks that lie one behind the other in every buffer are one piece, or each is its own.
+enum class Pieces : uint8_t { kJoined, kChunks };
+
 // The part of `self`, for elements of `elem_bytes`.
 [[nodiscard]] BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self,
-                                const ir::Sizes& sizes, uint32_t elem_bytes);
+                                const ir::Sizes& sizes, uint32_t elem_bytes,
+                                Pieces pieces = Pieces::kJoined);
 
 }  // namespace tutti::engine

@@ -50,8 +50,11 @@ TUTTI_BOTH inline bool is_earlier(uint32_t a, uint32_t b) {
 class StampClock {
  public:
   TUTTI_BOTH uint32_t issue() { return ++now_; }
-  TUTTI_BOTH void hear(Task& task, uint32_t stamp) {
+  TUTTI_BOTH void hear(uint32_t stamp) {
     if (is_earlier(now_, stamp)) now_ = stamp;
+  }
+  TUTTI_BOTH void hear(Task& task, uint32_t stamp) {
+    hear(stamp);
     if (is_earlier(task.stamp, stamp)) task.stamp = stamp;
   }
 

@@ -1,0 +1,110 @@
+// One rank's part of a schedule as blocks of a GPU run it: the same program as on a CPU, and beside
+// it what its steps do together. Plain records in device memory, written once.
+//
+// Every chunk is cut into parts, the same on all ranks: part w of it is moved by block w of
+// whatever rank, and blocks of equal number talk to each other alone. So blocks need no barrier
+// among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/both.h"
+#include "engine/program.h"
+
+namespace tutti::engine::cuda {
+
+inline constexpr uint32_t kNoStep = UINT32_MAX;
+
+// How a step is run where it is not run as written. All of these leave the same bytes in the same
+// places; fusion.h says when each is right.
+struct StepFusion {
+  uint8_t is_deferred;  // moves nothing: the next step of the lane takes its sources along
+  uint8_t is_given;     // receives what the sender has written into this rank's output
+  uint8_t is_pushed;    // sends what `giver` has written into the receiver's output, and told it
+  uint8_t is_implied;   // sends what can be read as soon as the operation is issued
+  uint32_t giver_lane;
+  uint32_t giver_step;
+  uint32_t first_push;  // of a step that writes into peers' outputs as well
+  uint32_t num_pushes;
+};
+
+struct Push {
+  uint64_t at;  // in the output of the peer
+  uint32_t peer;
+  uint32_t out;     // the link that says so,
+  uint32_t number;  // and the message on it
+  uint32_t unused;
+};
+
+struct DeviceLink {
+  uint32_t peer;     // index into the program's peers
+  uint32_t word;     // of the peer: where this rank says what it sent (or took)
+  uint32_t implied;  // in: messages that are there once the sender is
+  uint32_t owed;     // out: messages to be taken before the operation is over
+};
+static_assert(sizeof(StepFusion) == 20 && sizeof(Push) == 24 && sizeof(DeviceLink) == 16);
+
+// Where the parts of an operation's memory lie, behind its context: in bytes.
+struct Homes {
+  uint32_t members;
+  uint32_t parts;
+  uint32_t cursors;
+  uint32_t words;
+  uint32_t parts_left;
+  uint32_t nodes;
+  uint32_t scratch;
+};
+
+struct DeviceProgram {
+  ProgramView view;
+  const StepFusion* fusions;
+  const Push* pushes;
+  const DeviceLink* ins;
+  const DeviceLink* outs;
+  const uint32_t* members;       // ranks of the group of daemons
+  const uint32_t* peer_members;  // by peer: its place among the members
+  uint64_t part_bytes;
+  uint64_t input_bytes;
+  uint64_t output_bytes;
+  uint64_t scratch_bytes;
+  uint32_t num_ins;
+  uint32_t num_outs;
+  uint32_t num_peers;
+  uint32_t num_members;
+  uint32_t self;         // among the members
+  uint32_t output_step;  // all chunks of the output, for what is done to them at the end
+  uint32_t num_parts;
+  uint32_t image_bytes;  // of all tables, one behind the other from `image` on
+  const std::byte* image;
+  Homes homes;
+  uint8_t is_inline;  // every rank's input travels with the word that it has issued the operation
+  uint8_t unused[7];
+
+  [[nodiscard]] TUTTI_BOTH uint32_t num_words() const { return num_outs + num_ins; }
+};
+
+// The program whose tables were copied to `image`.
+TUTTI_BOTH inline DeviceProgram moved(const DeviceProgram& from, const std::byte* image) {
+  const auto shifted = [&](auto* table) {
+    const auto* const at = reinterpret_cast<const std::byte*>(table);
+    return reinterpret_cast<decltype(table)>(image + (at - from.image));
+  };
+  DeviceProgram to = from;
+  to.view.lanes = shifted(from.view.lanes);
+  to.view.steps = shifted(from.view.steps);
+  to.view.deps = shifted(from.view.deps);
+  to.view.pieces = shifted(from.view.pieces);
+  to.fusions = shifted(from.fusions);
+  to.pushes = shifted(from.pushes);
+  to.ins = shifted(from.ins);
+  to.outs = shifted(from.outs);
+  to.members = shifted(from.members);
+  to.peer_members = shifted(from.peer_members);
+  to.image = image;
+  return to;
+}
+static_assert(std::is_trivially_copyable_v<DeviceProgram>);
+
+}  // namespace tutti::engine::cuda

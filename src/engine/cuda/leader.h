@@ -1,0 +1,409 @@
+// The first block of a daemon. It takes what the host submits, meets peers, starts operations when
+// all their members have issued them, and runs the small ones itself; it decides when all blocks
+// leave.
+//
+// No deadlock: an operation that waits for members holds nothing but its own memory. The leader
+// never waits: a full mailbox or an operation that is not there yet is looked at again in the next
+// round. Every letter is read, because the receiver keeps it in the sender's memory; hence every
+// mailbox empties while its owner's daemon runs, and every daemon with something under way is
+// launched again and again (host_side.h).
+#pragma once
+
+#include "engine/cuda/block.h"
+
+namespace tutti::engine::cuda {
+
+template <class Machine>
+class Leader {
+ public:
+  TUTTI_BOTH Leader(DaemonState& state, Machine& machine)
+      : state_(state),
+        own_(machine.leader()),
+        desk_(machine.desk()),
+        block_(state, 0, machine),
+        machine_(machine) {}
+
+  // One round of everything. Whether anything has moved.
+  TUTTI_BOTH bool round() {
+    bool moved = false;
+    Submission submission;
+    while (machine_.next(submission)) {
+      machine_.mark(Stage::kTake);
+      take(submission);
+      moved = true;
+    }
+    if (own_.unarmed != nullptr) moved = look_at_unarmed() || moved;
+    if (own_.to_greet != nullptr) moved = greet_more() || moved;
+    for (uint32_t i = 0; i < state_.num_ranks; ++i) {
+      if (i != state_.self) moved = read_mail(i) || moved;
+    }
+    return block_.turn() == Turn::kMoved || moved;
+  }
+
+  [[nodiscard]] TUTTI_BOTH bool is_idle() const {
+    return own_.num_pending == 0 && block_.is_idle() &&
+           own_.num_started == load_relaxed(&state_.num_over);
+  }
+
+  // What waits for members in vain: operations whose time is over, or all of them.
+  TUTTI_BOTH void end_late(uint64_t now_ns, bool all) {
+    if (own_.num_pending == 0) return;
+    for (uint32_t i = 0; i < kBuckets; ++i) {
+      for (Context** link = &own_.operations[i]; *link != nullptr;) {
+        Context& context = **link;
+        if (!all && now_ns < context.deadline_ns) {
+          link = &context.next;
+          continue;
+        }
+        *link = context.next;
+        give_up(context, all ? Outcome::kAborted : Outcome::kDeadline);
+      }
+    }
+  }
+
+  // At the end of a launch: what waits for members is looked at in the next. First all contents go
+  // home, then the lists are those of homes.
+  TUTTI_BOTH void put_down() {
+    for (uint32_t i = 0; i < kBuckets; ++i) {
+      for (const Context* at = own_.operations[i]; at != nullptr; at = at->next) {
+        bring_home(*at, machine_.near(at->issued.program), machine_);
+      }
+    }
+    for (uint32_t i = 0; i < kBuckets; ++i) {
+      for (Context** link = &own_.operations[i]; *link != nullptr; link = &(*link)->next) {
+        *link = (*link)->home;
+      }
+    }
+    for (Context** link = &own_.to_greet; *link != nullptr; link = &(*link)->greet_next) {
+      *link = (*link)->home;
+    }
+    block_.put_down();
+  }
+
+ private:
+  TUTTI_BOTH static uint32_t bucket_of(uint64_t operation) {
+    return static_cast<uint32_t>((operation * 0x9E3779B97F4A7C15U) >> 54) % kBuckets;
+  }
+
+  TUTTI_BOTH void take(const Submission& submission) {
+    ++own_.num_submitted;
+    // So that the host knows what room there is. A hint: late is as good.
+    if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
+    ++own_.num_pending;
+    if (submission.armed != nullptr && load_acquire(submission.armed) == 0) {
+      Context& home = *submission.context;
+      copy_words(&home.issued, &submission, sizeof submission);
+      home.next = own_.unarmed;
+      own_.unarmed = &home;
+      return;
+    }
+    issue(submission);
+  }
+
+  TUTTI_BOTH bool look_at_unarmed() {
+    bool moved = false;
+    for (Context** link = &own_.unarmed; *link != nullptr;) {
+      Context& context = **link;
+      if (load_acquire(context.issued.armed) == 0) {
+        link = &context.next;
+        continue;
+      }
+      *link = context.next;
+      Submission submission;
+      copy_words(&submission, &context.issued, sizeof submission);
+      issue(submission);
+      moved = true;
+    }
+    return moved;
+  }
+
+  TUTTI_BOTH void issue(const Submission& submission) {
+    const DeviceProgram& program = machine_.near(submission.program);
+    DeskSlot* const slot = desk_.take(program);
+    Context& context = slot != nullptr ? slot->context : *submission.context;
+    copy_words(&context.issued, &submission, sizeof submission);
+    context.home = submission.context;
+    context.members =
+        slot != nullptr ? slot->members : at_home<PeerSide>(context, program.homes.members);
+    context.deadline_ns = machine_.now_ns() + submission.budget_ns;
+    context.num_unheard = program.num_members - 1;
+    context.num_greeted = 0;
+    context.outcome = static_cast<uint32_t>(Outcome::kUnderWay);
+    context.stamp = own_.clock.issue();
+    for (uint32_t i = 0; i < program.num_members; ++i) context.members[i].is_heard = 0;
+    if (program.is_inline != 0) {
+      copy_input(context.members[program.self].input, submission.input,
+                 static_cast<uint32_t>(program.input_bytes));
+    }
+    machine_.mark(Stage::kIssue);
+    const bool greeted = greet(context);
+    machine_.mark(Stage::kGreet);
+    Context*& bucket = own_.operations[bucket_of(context.issued.operation)];
+    context.next = bucket;
+    bucket = &context;
+    hear_early(context);
+    if (!greeted) queue_greeting(context);
+    start_if_ready(context);
+    machine_.mark(Stage::kStart);
+  }
+
+  TUTTI_BOTH static uint32_t whole_words(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
+  // The caller's, at any address.
+  TUTTI_BOTH static void copy_input(std::byte* to, const std::byte* from, uint32_t bytes) {
+    if (reinterpret_cast<uintptr_t>(from) % 8 == 0 && bytes % 8 == 0) {
+      return copy_words(to, from, bytes);
+    }
+    TUTTI_NO_UNROLL
+    for (uint32_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+
+  // --- word to peers ---
+
+  // Tells members that were not told yet. False: a mailbox is full.
+  TUTTI_BOTH bool greet(Context& context) {
+    const DeviceProgram& program = machine_.near(context.issued.program);
+    if (context.num_greeted + 1 >= program.num_members) return true;
+    Hello hello;
+    write_hello(hello, context, program);
+    EarlyNode* const nodes = at_home<EarlyNode>(context, program.homes.nodes);
+    // In order from the next one on, so that not all ranks write to the same one first.
+    TUTTI_NO_UNROLL
+    for (; context.num_greeted + 1 < program.num_members; ++context.num_greeted) {
+      uint32_t member = program.self + 1 + context.num_greeted;
+      if (member >= program.num_members) member -= program.num_members;
+      Neighbour& to = own_.neighbours[program.members[member]];
+      if (to.num_written - to.num_known >= kLetters) to.num_known = load_relaxed(to.read_there);
+      if (to.num_written - to.num_known >= kLetters) return false;
+      hello.node = nodes + member;
+      Unit* const letter = to.mailbox_there + uint64_t{to.num_written % kLetters} * kHelloUnits;
+      write_units(letter, hello, ++to.num_written, hello.num_units);
+    }
+    return true;
+  }
+
+  // All but the node, which is another one for each member.
+  TUTTI_BOTH static void write_hello(Hello& hello, const Context& context,
+                                     const DeviceProgram& program) {
+    const bool is_inline = program.is_inline != 0;
+    hello.inline_bytes = is_inline ? static_cast<uint16_t>(program.input_bytes) : uint16_t{0};
+    hello.num_units = units_of_hello(is_inline, hello.inline_bytes);
+    hello.stamp = context.stamp;
+    hello.operation = context.issued.operation;
+    hello.signature = context.issued.signature;
+    hello.factor = context.issued.factor;
+    hello.words_stride = program.num_words();
+    hello.member = static_cast<uint16_t>(program.self);
+    if (is_inline) {
+      copy_words(hello.input, context.members[program.self].input, whole_words(hello.inline_bytes));
+      return;
+    }
+    hello.memory.buffers[0] = context.issued.input;
+    hello.memory.buffers[1] = context.issued.output;
+    hello.memory.buffers[2] = scratch_of(context, program);
+    hello.memory.words = words_of(context, program);
+  }
+
+  TUTTI_BOTH void queue_greeting(Context& context) {
+    // A list of its own: `next` is the table's.
+    context.greet_next = own_.to_greet;
+    own_.to_greet = &context;
+  }
+
+  TUTTI_BOTH bool greet_more() {
+    bool moved = false;
+    for (Context** link = &own_.to_greet; *link != nullptr;) {
+      Context& context = **link;
+      const uint32_t before = context.num_greeted;
+      const bool done = greet(context);
+      moved = moved || context.num_greeted != before;
+      if (!done) {
+        link = &context.greet_next;
+        continue;
+      }
+      *link = context.greet_next;
+      start_if_ready(context);
+    }
+    return moved;
+  }
+
+  // --- word from peers ---
+
+  TUTTI_BOTH bool read_mail(uint32_t rank) {
+    bool moved = false;
+    // The machine keeps a letter until it is asked for the next one.
+    while (const Hello* const hello = machine_.next_letter(rank)) {
+      Neighbour& from = own_.neighbours[rank];
+      ++from.num_read;
+      // Some at once: the sender asks only when the mailbox seems full.
+      if (from.num_read % (kLetters / 4) == 0) store_relaxed(from.read_by_us, from.num_read);
+      machine_.mark(Stage::kLook);
+      sort(rank, *hello);
+      machine_.mark(Stage::kHear);
+      moved = true;
+    }
+    return moved;
+  }
+
+  TUTTI_BOTH void sort(uint32_t rank, const Hello& hello) {
+    for (Context* at = own_.operations[bucket_of(hello.operation)]; at != nullptr; at = at->next) {
+      if (at->issued.operation != hello.operation) continue;
+      hear(*at, rank, hello);
+      start_if_ready(*at);
+      return;
+    }
+    EarlyNode& node = *hello.node;
+    EarlyNode*& bucket = own_.early[bucket_of(hello.operation)];
+    copy_words(&node.hello, &hello, sizeof hello);
+    node.from = rank;
+    node.next = bucket;
+    bucket = &node;
+  }
+
+  TUTTI_BOTH void hear_early(Context& context) {
+    for (EarlyNode** link = &own_.early[bucket_of(context.issued.operation)]; *link != nullptr;) {
+      EarlyNode& node = **link;
+      if (node.hello.operation != context.issued.operation) {
+        link = &node.next;
+        continue;
+      }
+      *link = node.next;
+      hear(context, node.from, node.hello);
+    }
+  }
+
+  TUTTI_BOTH void hear(Context& context, uint32_t rank, const Hello& hello) {
+    const DeviceProgram& program = machine_.near(context.issued.program);
+    const uint32_t member = hello.member;
+    // Word of a rank that is not this member, or for the second time, is no word.
+    if (member >= program.num_members || program.members[member] != rank ||
+        context.members[member].is_heard != 0) {
+      return;
+    }
+    PeerSide& side = context.members[member];
+    side.factor = hello.factor;
+    side.is_heard = 1;
+    if (program.is_inline != 0) {
+      copy_words(
+          side.input, hello.input,
+          hello.inline_bytes < kInlineBytes ? whole_words(hello.inline_bytes) : kInlineBytes);
+    } else {
+      for (int b = 0; b < ir::kNumBuffers; ++b) side.buffers[b] = hello.memory.buffers[b];
+      side.words = hello.memory.words;
+      side.words_stride = hello.words_stride;
+    }
+    own_.clock.hear(hello.stamp);
+    if (is_earlier(context.stamp, hello.stamp)) context.stamp = hello.stamp;
+    --context.num_unheard;
+    if (hello.signature == context.issued.signature) return;
+    context.outcome = static_cast<uint32_t>(Outcome::kMismatch);
+    context.failed_member = member;
+    context.failed_signature = hello.signature;
+  }
+
+  // --- what starts ---
+
+  TUTTI_BOTH void start_if_ready(Context& context) {
+    const DeviceProgram& program = machine_.near(context.issued.program);
+    if (context.num_unheard != 0 || context.num_greeted + 1 < program.num_members) return;
+    forget(context);
+    const auto outcome = static_cast<Outcome>(context.outcome);
+    if (outcome != Outcome::kUnderWay) {
+      complete(context, outcome, 0);
+      return leave_desk(context);
+    }
+    if (program.num_parts == 1) {
+      return block_.add(open_part(context, program, 0, desk_.slot_of(context)));
+    }
+    bring_home(context, program, machine_);
+    *parts_left_of(context, program) = program.num_parts;
+    publish(*context.home);
+    leave_desk(context);
+  }
+
+  TUTTI_BOTH void publish(Context& home) {
+    // Liveness: workers take in what is published whatever else they do.
+    while (!has_room_for_wide()) machine_.pause();
+    ++own_.num_started;
+    state_.published[state_.num_published % kPublished] = &home;
+    // Pairs with the acquire of the workers.
+    store_release(&state_.num_published, state_.num_published + 1);
+  }
+
+  [[nodiscard]] TUTTI_BOTH bool has_room_for_wide() {
+    if (state_.num_published - own_.num_known_taken < kPublished) return true;
+    uint32_t least = state_.num_published;
+    for (uint32_t i = 1; i < state_.num_blocks; ++i) {
+      const uint32_t taken = load_acquire(&state_.num_taken_in[i]);
+      if (state_.num_published - taken > state_.num_published - least) least = taken;
+    }
+    own_.num_known_taken = least;
+    return state_.num_published - least < kPublished;
+  }
+
+  TUTTI_BOTH void leave_desk(const Context& context) {
+    if (DeskSlot* const slot = desk_.slot_of(context)) slot->is_used = 0;
+  }
+
+  // Nothing more will be heard of it: all members were.
+  TUTTI_BOTH void forget(Context& context) {
+    Context** link = &own_.operations[bucket_of(context.issued.operation)];
+    while (*link != &context) link = &(*link)->next;
+    *link = context.next;
+    --own_.num_pending;
+  }
+
+  TUTTI_BOTH void give_up(Context& context, Outcome outcome) {
+    const DeviceProgram& program = machine_.near(context.issued.program);
+    --own_.num_pending;
+    for (uint32_t i = 0; i < program.num_members; ++i) {
+      if (i != program.self && context.members[i].is_heard == 0) context.failed_member = i;
+    }
+    for (Context** link = &own_.to_greet; *link != nullptr; link = &(*link)->greet_next) {
+      if (*link != &context) continue;
+      *link = context.greet_next;
+      break;
+    }
+    complete(context, outcome, 0);
+    leave_desk(context);
+  }
+
+  DaemonState& state_;
+  LeaderState& own_;
+  Desk& desk_;
+  Block<Machine> block_;
+  Machine& machine_;
+};
+
+// Block 0. Leaves when there is nothing to do, when it has stayed long enough, or on request.
+template <class Machine>
+TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine) {
+  constexpr uint32_t kRoundsPerLook = 64;  // at the clock and at the host's words
+  Leader<Machine> leader(state, machine);
+  const uint64_t begin = machine.now_ns();
+  uint64_t last_moved = begin;
+  bool moved = false;
+  // Liveness: it leaves after a bounded time, whatever happens.
+  for (uint32_t i = 1;; ++i) {
+    const bool moves = leader.round();
+    moved = moved || moves;
+    if (!moves) machine.pause();
+    if (i % kRoundsPerLook != 0) continue;
+    const uint64_t now = machine.now_ns();
+    if (moved) last_moved = now;
+    moved = false;
+    if (now - begin > state.presence.stay_ns) break;
+    if (leader.is_idle() && now - last_moved > state.presence.linger_ns) break;
+    if (load_relaxed(&state.host->leave) == launch) break;
+  }
+  const bool is_aborted = load_relaxed(&state.host->abort) != 0;
+  if (is_aborted) store_relaxed(&state.is_aborted, 1);
+  leader.end_late(machine.now_ns(), is_aborted);
+  leader.put_down();
+  store_relaxed(&state.host->num_taken, machine.leader().num_submitted);
+  machine.keep_leader();
+  store_relaxed(&state.leaving, launch);
+  // Last: the host may launch again, which begins when all blocks have ended.
+  store_release(&state.host->left, launch);
+}
+
+}  // namespace tutti::engine::cuda

@@ -1,0 +1,317 @@
+// Daemons on threads of the host: the same code as in the kernel, but for who moves the bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "engine/cuda/fold.h"
+#include "engine/cuda/fusion.h"
+#include "ir/sizes.h"
+#include "plan/algorithm.h"
+#include "tests/support/any_order.h"
+#include "tests/support/daemon_ranks.h"
+#include "tests/support/rank_memory.h"
+#include "tests/support/sanitized.h"
+#include "verify/check.h"
+
+namespace tutti::test {
+namespace {
+
+using engine::cuda::Completion;
+using engine::cuda::Daemon;
+using engine::cuda::DaemonOptions;
+using engine::cuda::LoadedProgram;
+using engine::cuda::Outcome;
+
+constexpr uint64_t kForEver = UINT64_MAX / 2;
+// So short that daemons leave in the middle of everything.
+constexpr DaemonOptions kRestless{.num_workers = 2,
+                                  .presence = {.linger_ns = 5'000, .stay_ns = 50'000}};
+
+// pull_all reads inputs until all are done: it does not run in place, unless inputs travel along.
+bool needs_two_buffers(const TestCollective::Spec& spec) {
+  return spec.algorithm == "pull_all" && spec.in_place;
+}
+
+void add_mixed(DaemonRanks& ranks, uint32_t num_ranks) {
+  for (const auto& spec : mixed_collectives()) {
+    if (spec.root < num_ranks && !needs_two_buffers(spec)) ranks.add(spec, first_ranks(num_ranks));
+  }
+}
+
+std::vector<Rank> some_ranks(std::initializer_list<uint32_t> list) {
+  std::vector<Rank> out;
+  for (const uint32_t r : list) out.emplace_back(r);
+  return out;
+}
+
+TEST(Daemon, EveryCollectiveIsExact) {
+  for (const uint32_t n : {1u, 2u, 3u, 5u}) {
+    DaemonRanks ranks(n, {.num_workers = 3, .presence = {}});
+    add_mixed(ranks, n);
+    ASSERT_EQ(ranks.run(), "") << n << " ranks";
+    ASSERT_EQ(ranks.difference(), "") << n << " ranks";
+  }
+}
+
+TEST(Daemon, AnyNumberOfElementsOfAnyNumberOfRanksIsReduced) {
+  for (const uint32_t n : {1u, 2u, 3u, 5u, 8u}) {
+    DaemonRanks ranks(n, {.num_workers = 3, .presence = {}});
+    for (const uint64_t elems : {0ul, 1ul, 2ul, 13ul, 1023ul, 20'011ul}) {
+      for (const std::string_view algorithm : {"pull", "pull_all", "ring", "one_shot"}) {
+        const bool in_place = elems % 2 == 1 && algorithm != "pull_all";
+        ranks.add({CollectiveKind::kAllReduce, algorithm, elems, 0, in_place}, first_ranks(n));
+      }
+    }
+    ASSERT_EQ(ranks.run(), "") << n << " ranks";
+    ASSERT_EQ(ranks.difference(), "") << n << " ranks";
+  }
+}
+
+TEST(Daemon, RanksMayIssueInAnyOrderWhileDaemonsComeAndGo) {
+  uint32_t num_launches = 0;
+  uint32_t num_ranks = 0;
+  for (uint64_t seed = 1; seed <= (kSanitized ? 3 : 10); ++seed) {
+    const auto n = static_cast<uint32_t>(2 + seed % 3);
+    DaemonRanks ranks(n, kRestless);
+    add_mixed(ranks, n);
+    ranks.shuffle(seed);
+    ASSERT_EQ(ranks.run(), "") << "seed " << seed;
+    ASSERT_EQ(ranks.difference(), "") << "seed " << seed;
+    num_launches += ranks.num_launches();
+    num_ranks += n;
+  }
+  EXPECT_GT(num_launches, num_ranks);
+}
+
+TEST(Daemon, OverlappingGroupsComplete) {
+  DaemonRanks ranks(4, kRestless);
+  for (uint64_t round = 0; round < 4; ++round) {
+    for (const uint32_t r : {0u, 2u}) {
+      ranks.add({CollectiveKind::kAllReduce, "pull", 5000 + round}, some_ranks({r, r + 1}));
+    }
+    for (const uint32_t r : {0u, 1u}) {
+      ranks.add({CollectiveKind::kAllGather, "direct", 6}, some_ranks({r + 2, r}));
+      ranks.add({CollectiveKind::kSendRecv, "direct", 3000}, some_ranks({r, r + 2}));
+    }
+    ranks.add({CollectiveKind::kAllReduce, "recursive_doubling", 100}, first_ranks(4));
+  }
+  ranks.shuffle(7);
+  ASSERT_EQ(ranks.run(), "");
+  ASSERT_EQ(ranks.difference(), "");
+}
+
+// What hangs other libraries: a rank waits for the whole device between two collectives, and its
+// peers' collectives wait for that rank.
+TEST(Daemon, WaitingForTheWholeDeviceEndsWhileCollectivesArePending) {
+  for (uint64_t seed = 1; seed <= (kSanitized ? 2 : 6); ++seed) {
+    DaemonRanks ranks(3, kRestless);
+    add_mixed(ranks, 3);
+    ranks.shuffle(seed);
+    const auto between = [&](uint32_t rank) {
+      thread_local std::mt19937_64 random(seed * 3 + rank);
+      if (random() % 4 == 0) ranks.device().synchronize();
+    };
+    ASSERT_EQ(ranks.run(between), "") << "seed " << seed;
+    ASSERT_EQ(ranks.difference(), "") << "seed " << seed;
+  }
+}
+
+// Ranks with programs of one all_reduce of int64, and buffers for many calls of it.
+class Calls {
+ public:
+  Calls(uint32_t num_ranks, uint64_t elems, size_t num_calls, const DaemonOptions& options)
+      : elems_(elems), daemons_(Daemon::create(device_, num_ranks, options).value()) {
+    for (uint32_t r = 0; r < num_ranks; ++r) {
+      programs_.push_back(load(r, elems));
+      inputs_.emplace_back(num_calls * elems);
+      outputs_.emplace_back(num_calls * elems, kUnwritten);
+      for (size_t i = 0; i < inputs_[r].size(); ++i)
+        inputs_[r][i] = static_cast<int64_t>(i * (r + 2));
+    }
+  }
+
+  LoadedProgram load(uint32_t rank, uint64_t elems) {
+    const auto n = static_cast<uint32_t>(daemons_.size());
+    const Collective collective{CollectiveKind::kAllReduce, n, 0, 0};
+    const auto schedule = verify::check(plan::make(collective, "pull", {}).value()).schedule();
+    const auto layout =
+        ir::Layout::create(collective, schedule.schedule().chunks_per_block).value();
+    const auto fused =
+        engine::cuda::fuse(schedule, ir::Sizes::even(layout, elems), 8, engine::kMostSources);
+    std::vector<uint32_t> members(n);
+    std::iota(members.begin(), members.end(), 0);
+    return LoadedProgram::load(device_, fused[rank], members, daemons_[0]->num_workers()).value();
+  }
+
+  engine::cuda::DeviceRequest request(uint32_t rank, size_t call) {
+    return {.operation = call + 1,
+            .signature = {elems_, 0, 0, static_cast<uint8_t>(DataType::kInt64), 0, 0},
+            .program = &programs_[rank],
+            .input = inputs_[rank].data() + call * elems_,
+            .output = outputs_[rank].data() + call * elems_};
+  }
+  Daemon::Ticket submit(uint32_t rank, const engine::cuda::DeviceRequest& request) {
+    return daemons_[rank]->submit(request).value();
+  }
+  // One thread plays all ranks, so it also keeps the others' daemons going.
+  Completion wait(uint32_t rank, const Daemon::Ticket& ticket) {
+    // Liveness: all members have issued it, or it has a deadline.
+    while (!Daemon::is_over(ticket)) {
+      for (const auto& daemon : daemons_) EXPECT_TRUE(daemon->keep_going().ok());
+      std::this_thread::yield();
+    }
+    return daemons_[rank]->wait(ticket, kForEver);
+  }
+  [[nodiscard]] bool is_right(size_t call) const {
+    for (size_t i = call * elems_; i < (call + 1) * elems_; ++i) {
+      int64_t sum = 0;
+      for (const auto& input : inputs_) sum += input[i];
+      for (const auto& output : outputs_) {
+        if (output[i] != sum) return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_unwritten(uint32_t rank) const {
+    return std::all_of(outputs_[rank].begin(), outputs_[rank].end(),
+                       [](int64_t v) { return v == kUnwritten; });
+  }
+  [[nodiscard]] Daemon& daemon(uint32_t rank) { return *daemons_[rank]; }
+  [[nodiscard]] ThreadDevice& device() { return device_; }
+  [[nodiscard]] LoadedProgram& program(uint32_t rank) { return programs_[rank]; }
+
+ private:
+  uint64_t elems_;
+  ThreadDevice device_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+  std::vector<LoadedProgram> programs_;
+  std::vector<std::vector<int64_t>> inputs_;
+  std::vector<std::vector<int64_t>> outputs_;
+};
+
+Outcome outcome_of(const Completion& how) { return static_cast<Outcome>(how.outcome); }
+
+TEST(Daemon, ThousandsInFlightInDifferentOrdersComplete) {
+  constexpr size_t kCalls = kSanitized ? 1'500 : 10'000;
+  constexpr uint32_t kRanks = 3;
+  Calls calls(kRanks, 2, kCalls, {.num_workers = 1, .presence = {}});
+  std::vector<std::thread> threads;
+  for (uint32_t r = 0; r < kRanks; ++r) {
+    threads.emplace_back([&calls, r] {
+      std::vector<size_t> order(kCalls);
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), std::mt19937_64(r));
+      std::vector<Daemon::Ticket> tickets;
+      for (const size_t call : order) tickets.push_back(calls.submit(r, calls.request(r, call)));
+      for (const Daemon::Ticket& ticket : tickets) {
+        EXPECT_EQ(outcome_of(calls.daemon(r).wait(ticket, kForEver)), Outcome::kDone);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t call = 0; call < kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
+}
+
+TEST(Daemon, MemoryOfWhatIsOverIsUsedAgain) {
+  constexpr size_t kCalls = 200;
+  Calls calls(2, 3000, kCalls, {.num_workers = 2, .presence = {}});
+  for (size_t call = 0; call < kCalls; ++call) {
+    const auto first = calls.submit(0, calls.request(0, call));
+    const auto second = calls.submit(1, calls.request(1, call));
+    ASSERT_EQ(outcome_of(calls.wait(0, first)), Outcome::kDone);
+    ASSERT_EQ(outcome_of(calls.wait(1, second)), Outcome::kDone);
+    ASSERT_TRUE(calls.is_right(call));
+  }
+  EXPECT_EQ(calls.program(0).num_slots(), 1u);
+}
+
+TEST(Daemon, MismatchIsAnErrorOfEveryRankAndNothingIsWritten) {
+  Calls calls(3, 50, 1, {.num_workers = 1, .presence = {}});
+  std::vector<Daemon::Ticket> tickets;
+  for (uint32_t r = 0; r < 3; ++r) {
+    auto request = calls.request(r, 0);
+    if (r == 2) request.signature.count = 49;
+    tickets.push_back(calls.submit(r, request));
+  }
+  for (uint32_t r = 0; r < 3; ++r) {
+    const Completion how = calls.wait(r, tickets[r]);
+    EXPECT_EQ(outcome_of(how), Outcome::kMismatch) << r;
+    EXPECT_EQ(how.signature.count, r == 2 ? 50u : 49u) << r;
+    EXPECT_EQ(how.member == 2, r != 2) << r;
+    EXPECT_TRUE(calls.is_unwritten(r)) << r;
+  }
+}
+
+TEST(Daemon, WhoIsMissingAtTheDeadlineIsNamed) {
+  Calls calls(3, 50, 1, kRestless);
+  auto first = calls.request(0, 0);
+  auto third = calls.request(2, 0);
+  first.budget_ns = third.budget_ns = 1'000'000;
+  const auto ticket = calls.submit(0, first);
+  const auto other = calls.submit(2, third);
+  EXPECT_EQ(calls.wait(0, ticket).member, 1u);
+  const Completion how = calls.wait(2, other);
+  EXPECT_EQ(outcome_of(how), Outcome::kDeadline);
+  EXPECT_TRUE(calls.is_unwritten(0));
+}
+
+TEST(Daemon, AbortEndsWhatIsUnderWay) {
+  Calls calls(2, 5000, 2, kRestless);
+  const auto alone = calls.submit(0, calls.request(0, 0));
+  EXPECT_EQ(outcome_of(calls.daemon(0).wait(alone, 2'000'000)), Outcome::kUnderWay);
+  calls.daemon(0).abort();
+  EXPECT_EQ(outcome_of(calls.wait(0, alone)), Outcome::kAborted);
+}
+
+// A stream: the operation begins when the stream has come to it, and opens the gate behind it.
+TEST(Daemon, OperationsOfAStreamWaitForItAndItForThem) {
+  Calls calls(2, 20, 1, kRestless);
+  std::vector<uint32_t> armed(2);
+  std::vector<uint32_t> gates(2);
+  std::vector<Daemon::Ticket> tickets;
+  for (uint32_t r = 0; r < 2; ++r) {
+    auto request = calls.request(r, 0);
+    request.armed = &armed[r];
+    request.gate = &gates[r];
+    tickets.push_back(calls.submit(r, request));
+  }
+  engine::cuda::store_release(&armed[0], 1);
+  EXPECT_EQ(outcome_of(calls.daemon(0).wait(tickets[0], 2'000'000)), Outcome::kUnderWay);
+  EXPECT_TRUE(calls.is_unwritten(0));
+  engine::cuda::store_release(&armed[1], 1);
+  for (uint32_t r = 0; r < 2; ++r) {
+    EXPECT_EQ(outcome_of(calls.wait(r, tickets[r])), Outcome::kDone);
+    EXPECT_EQ(engine::cuda::load_acquire(&gates[r]), 1u);
+  }
+  EXPECT_TRUE(calls.is_right(0));
+}
+
+// Nobody waits in the host: whoever keeps watch brings the daemons back.
+TEST(Daemon, WhatNobodyWaitsForGoesOnWhenSomeoneKeepsItGoing) {
+  Calls calls(2, 20, 1, kRestless);
+  const auto first = calls.submit(0, calls.request(0, 0));
+  calls.device().synchronize();
+  const auto second = calls.submit(1, calls.request(1, 0));
+  // Liveness: each launch goes on where the last one left.
+  while (!Daemon::is_over(first) || !Daemon::is_over(second)) {
+    for (uint32_t r = 0; r < 2; ++r) ASSERT_TRUE(calls.daemon(r).keep_going().ok());
+  }
+  EXPECT_EQ(outcome_of(calls.wait(0, first)), Outcome::kDone);
+  EXPECT_EQ(outcome_of(calls.wait(1, second)), Outcome::kDone);
+  EXPECT_TRUE(calls.is_right(0));
+  EXPECT_FALSE(calls.daemon(0).keep_going().value());
+}
+
+TEST(Daemon, RefusesWhatCannotBe) {
+  ThreadDevice device;
+  EXPECT_FALSE(Daemon::create(device, 0, {}).ok());
+  EXPECT_FALSE(Daemon::create(device, 65, {}).ok());
+  EXPECT_FALSE(Daemon::create(device, 2, {.num_workers = 0, .presence = {}}).ok());
+}
+
+}  // namespace
+}  // namespace tutti::test
