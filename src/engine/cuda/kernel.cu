@@ -1,0 +1,319 @@
+// A block of the daemon: one thread decides (leader.h, block.h), 16 warps move bytes when it says
+// so, and in the first block one warp reads what the host submits, so that nobody else waits for
+// the bus. They meet in shared memory.
+#include <new>
+
+#include "engine/cuda/fold.cuh"
+#include "engine/cuda/kernel.h"
+#include "engine/cuda/leader.h"
+#include "engine/cuda/ptx.cuh"
+
+namespace tutti::engine::cuda {
+namespace {
+
+constexpr uint32_t kInbox = 8;  // submissions read and not taken yet
+// So little is moved before the movers have heard of it.
+constexpr uint64_t kAloneBytes = 32;
+// Half warps of the leader's block that read letters, one from each sender at a time.
+constexpr uint32_t kReaders = 8;
+constexpr uint32_t kReaderThreads = kReaders * 16;
+static_assert(kHelloUnits <= 16);
+// Programs whose tables fit are read from shared memory.
+constexpr uint32_t kImageBytes = 6 * 1024;
+constexpr uint32_t kImages = 2;
+
+// Between one thread that puts and one that takes: how often each has.
+struct Turnstile {
+  uint32_t num_put;
+  uint32_t num_taken;
+};
+
+struct LeaderShared {
+  LeaderState state;
+  Stages stages;
+  Turnstile submissions;
+  alignas(8) uint32_t inbox[kInbox][sizeof(Submission) / 4];
+  Turnstile mail[kMostRanks];
+  alignas(8) uint32_t letters[kMostRanks][sizeof(Hello) / 4];
+};
+
+struct Shared {
+  Fold tile;
+  uint64_t go;    // barriers: the tile is filled,
+  uint64_t done;  // and moved
+  uint32_t is_over;
+  uint32_t has_near_sources;
+  uint32_t next_image;
+  DeviceProgram programs[kImages];  // whose tables are the images
+  const DeviceProgram* originals[kImages];
+  alignas(16) std::byte images[kImages][kImageBytes];
+  Desk desk;
+  BlockQueue queue;
+  LeaderShared leader;
+};
+
+__device__ inline uint32_t look(const uint32_t& word) {
+  return *static_cast<const volatile uint32_t*>(&word);
+}
+__device__ inline void put(uint32_t& word, uint32_t value) {
+  __threadfence_block();
+  *static_cast<volatile uint32_t*>(&word) = value;
+}
+
+// What the thread that decides has at hand.
+class BlockMachine {
+ public:
+  __device__ explicit BlockMachine(Shared& shared) : shared_(shared) {}
+
+  __device__ Fold& tile() { return shared_.tile; }
+  __device__ void fold() {
+    if (shared_.tile.bytes <= kAloneBytes) return fold_elements(shared_.tile, 0, 1);
+    move_from_anywhere();
+  }
+  __device__ static uint64_t now_ns() { return ptx::global_timer_ns(); }
+  __device__ static void mark(Stage /*stage*/) {}
+  // Waiting for work, leave the memory to others.
+  __device__ static void pause() { __nanosleep(20); }
+
+  __device__ Desk& desk() { return shared_.desk; }
+  __device__ TaskQueue& queue() { return shared_.queue; }
+
+  __device__ void copy(void* to, const void* from, uint64_t bytes) {
+    Fold& tile = shared_.tile;
+    tile.sources[0] = static_cast<const std::byte*>(from);
+    tile.dsts[0] = static_cast<std::byte*>(to);
+    tile.num_sources = tile.num_dsts = 1;
+    tile.bytes = bytes;
+    tile.type = static_cast<uint8_t>(DataType::kUint64);
+    tile.divisor = tile.is_scaled = 0;
+    move_from_anywhere();
+  }
+
+  __device__ const DeviceProgram& near(const DeviceProgram* program) {
+    for (uint32_t i = 0; i < kImages; ++i) {
+      if (shared_.originals[i] == program) return shared_.programs[i];
+    }
+    return program->image_bytes <= kImageBytes ? fetch(program) : *program;
+  }
+
+ protected:
+  // Small input lies on the desk, where the fast loads of folds do not reach.
+  __device__ void move_from_anywhere() {
+    const Fold& tile = shared_.tile;
+    shared_.has_near_sources =
+        __isShared(tile.sources[0]) || __isShared(tile.sources[tile.num_sources - 1]);
+    move();
+  }
+  __device__ void move() {
+    ptx::barrier_arrive(&shared_.go);
+    // Liveness: movers do nothing else.
+    while (!ptx::barrier_is_over(&shared_.done, parity_)) {
+    }
+    parity_ ^= 1;
+  }
+
+  // Programs are written once, before anybody knows of them: a copy is as good for ever.
+  __device__ const DeviceProgram& fetch(const DeviceProgram* program) {
+    const uint32_t i = shared_.next_image;
+    shared_.next_image = (i + 1) % kImages;
+    copy(shared_.images[i], program->image, program->image_bytes);
+    shared_.programs[i] = moved(*program, shared_.images[i]);
+    shared_.originals[i] = program;
+    return shared_.programs[i];
+  }
+
+  Shared& shared_;
+  uint32_t parity_ = 0;
+};
+
+class LeaderMachine : public BlockMachine {
+ public:
+  __device__ LeaderMachine(DaemonState& state, Shared& shared)
+      : BlockMachine(shared), state_(state) {}
+
+  __device__ static void pause() {}
+#if defined(TUTTI_DAEMON_STAGES)
+  __device__ void mark(Stage stage) {
+    const auto now = static_cast<uint64_t>(clock64());
+    Stages& stages = shared_.leader.stages;
+    stages.cycles[static_cast<uint32_t>(stage)] += now - last_mark_;
+    ++stages.times[static_cast<uint32_t>(stage)];
+    last_mark_ = now;
+  }
+#endif
+  __device__ LeaderState& leader() { return shared_.leader.state; }
+  __device__ void keep_leader() {
+    copy_words(&state_.leader, &shared_.leader.state, sizeof(LeaderState));
+    copy_words(&state_.stages, &shared_.leader.stages, sizeof(Stages));
+  }
+
+  __device__ bool next(Submission& submission) {
+    Turnstile& gate = shared_.leader.submissions;
+    const uint32_t number = gate.num_taken;
+    if (look(gate.num_put) == number) return false;
+    __threadfence_block();
+    copy_words(&submission, shared_.leader.inbox[number % kInbox], sizeof submission);
+    put(gate.num_taken, number + 1);
+    return true;
+  }
+
+  __device__ const Hello* next_letter(uint32_t rank) {
+    Turnstile& gate = shared_.leader.mail[rank];
+    if (holds_ == rank) {
+      put(gate.num_taken, gate.num_taken + 1);
+      holds_ = kMostRanks;
+    }
+    if (look(gate.num_put) == gate.num_taken) return nullptr;
+    __threadfence_block();
+    holds_ = rank;
+    return reinterpret_cast<const Hello*>(shared_.leader.letters[rank]);
+  }
+
+ private:
+  DaemonState& state_;
+  uint32_t holds_ = kMostRanks;  // whose letter is being read
+  uint64_t last_mark_ = 0;
+};
+
+__device__ void move_tiles(Shared& shared, uint32_t mover, uint32_t num_movers) {
+  for (uint32_t parity = 0;; parity ^= 1) {
+    // Liveness: the thread that decides says go, or that it is over.
+    while (!ptx::barrier_is_over(&shared.go, parity)) {
+    }
+    if (look(shared.is_over) != 0) return;
+    if (look(shared.has_near_sources) != 0) {
+      fold_elements(shared.tile, mover, num_movers);
+    } else {
+      fold_by_threads(shared.tile, mover, num_movers);
+    }
+    __syncwarp();
+    if (mover % 32 == 0) ptx::barrier_arrive(&shared.done);
+  }
+}
+
+// A warp, one unit a lane: a submission is read at once, or not at all.
+__device__ void read_submissions(const DaemonState& state, Shared& shared) {
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t first = state.leader.num_submitted;
+  const bool has_unit = lane < kSubmissionUnits;
+  Turnstile& gate = shared.leader.submissions;
+  // Liveness: ends with the leader, which says so.
+  for (uint32_t i = 0; look(shared.is_over) == 0;) {
+    if (i - look(gate.num_taken) >= kInbox) continue;
+    const uint32_t stamp = first + i + 1;
+    Unit unit{{0, 0, 0, stamp}};
+    if (has_unit) {
+      const uint64_t slot = (first + i) % kSubmissions;
+      unit = load_unit(state.submissions + slot * kSubmissionUnits + lane);
+    }
+    if (__all_sync(UINT32_MAX, unit.words[3] == stamp) == 0) continue;
+    if (has_unit) {
+      for (uint32_t w = 0; w < 3; ++w)
+        shared.leader.inbox[i % kInbox][3 * lane + w] = unit.words[w];
+    }
+    __syncwarp();
+    if (lane == 0) put(gate.num_put, i + 1);
+    __syncwarp();
+    ++i;
+  }
+}
+
+// Half a warp, one unit a lane: the next letter of a sender. Both halves take part in every vote.
+__device__ void read_letter(const DaemonState& state, Shared& shared, uint32_t rank) {
+  const uint32_t lane = threadIdx.x % 16;
+  const bool is_used = rank < state.num_ranks && rank != state.self;
+  Turnstile* const gate = is_used ? &shared.leader.mail[rank] : nullptr;
+  const bool is_free = is_used && look(gate->num_put) == look(gate->num_taken);
+  Unit unit{};
+  uint32_t stamp = 1;
+  if (is_free) {
+    const uint32_t number = state.leader.neighbours[rank].num_read + gate->num_put;
+    stamp = number + 1;
+    const Unit* const letter =
+        state.leader.neighbours[rank].mailbox_here + uint64_t{number % kLetters} * kHelloUnits;
+    if (lane < kHelloUnits) unit = load_unit(letter + lane);
+  }
+  const uint32_t shift = threadIdx.x % 32 / 16 * 16;
+  const uint32_t there = __ballot_sync(UINT32_MAX, is_free && unit.words[3] == stamp) >> shift;
+  const uint32_t num_units = __shfl_sync(UINT32_MAX, unit.words[0], static_cast<int>(shift));
+  const bool is_first = is_free && (there & 1) != 0;
+  const uint32_t needed = is_first && num_units < 16 ? (1U << num_units) - 1 : 0xffffU;
+  const bool is_whole = is_first && (there & needed) == needed;
+  if (is_whole && lane < num_units) {
+    for (uint32_t w = 0; w < 3; ++w) shared.leader.letters[rank][3 * lane + w] = unit.words[w];
+  }
+  __syncwarp();
+  if (is_whole && lane == 0) put(gate->num_put, gate->num_put + 1);
+  __syncwarp();
+}
+
+__device__ void read_letters(const DaemonState& state, Shared& shared, uint32_t reader) {
+  // Liveness: ends with the leader, which says so.
+  while (look(shared.is_over) == 0) {
+    for (uint32_t first = 0; first < state.num_ranks; first += kReaders) {
+      read_letter(state, shared, first + reader);
+    }
+  }
+}
+
+// All threads, before the first one is let go.
+__device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_movers) {
+  const bool leads = blockIdx.x == 0;
+  if (threadIdx.x == 0) {
+    ptx::barrier_init(&shared.go, 1);
+    ptx::barrier_init(&shared.done, num_movers / 32);
+    shared.is_over = shared.has_near_sources = shared.next_image = 0;
+    for (uint32_t i = 0; i < kImages; ++i) shared.originals[i] = nullptr;
+    shared.desk.clear();
+    new (&shared.queue) BlockQueue;
+    if (leads) shared.leader.submissions = {0, 0};
+  }
+  for (uint32_t i = threadIdx.x; leads && i < kMostRanks; i += kThreads) {
+    shared.leader.mail[i] = {0, 0};
+  }
+  if (leads) {
+    copy_words(&shared.leader.state, &state.leader, sizeof(LeaderState), threadIdx.x, kThreads);
+    copy_words(&shared.leader.stages, &state.stages, sizeof(Stages), threadIdx.x, kThreads);
+  }
+  __syncthreads();
+}
+
+__device__ void decide(DaemonState& state, uint32_t launch, Shared& shared) {
+  if (blockIdx.x == 0) {
+    LeaderMachine machine(state, shared);
+    run_leader(state, launch, machine);
+  } else {
+    BlockMachine machine(shared);
+    run_worker(state, launch, blockIdx.x, machine);
+  }
+  put(shared.is_over, 1);
+  ptx::barrier_arrive(&shared.go);
+}
+
+__global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, uint32_t launch) {
+  extern __shared__ __align__(16) std::byte memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
+  const bool leads = blockIdx.x == 0;
+  const uint32_t num_movers = leads ? kMovers - kReaderThreads : kMovers;
+  prepare(*state, shared, num_movers);
+  if (threadIdx.x == 0) return decide(*state, launch, shared);
+  if (threadIdx.x < 32) return;
+  const uint32_t helper = threadIdx.x - 32;
+  if (helper < num_movers) return move_tiles(shared, helper, num_movers);
+  if (!leads) return;
+  if (helper < kMovers) return read_letters(*state, shared, (helper - num_movers) / 16);
+  read_submissions(*state, shared);
+}
+
+}  // namespace
+
+cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t launch,
+                          cudaStream_t stream) {
+  const cudaError_t error =
+      cudaFuncSetAttribute(run_daemon, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
+  if (error != cudaSuccess) return error;
+  run_daemon<<<num_blocks, kThreads, sizeof(Shared), stream>>>(state, launch);
+  return cudaGetLastError();
+}
+
+}  // namespace tutti::engine::cuda
