@@ -7,6 +7,8 @@
 #include <string>
 
 #include "bench/cuda/device_ranks.h"
+#include "engine/cuda/stream.h"
+#include "engine/cuda/watch.h"
 
 namespace tutti::bench {
 namespace {
@@ -114,9 +116,56 @@ void print_stages(DeviceRanks& ranks, const engine::cuda::Stages& before, uint64
 }
 #endif
 
+// Through a stream: a call and a wait for the stream, p50; and calls one behind the other, mean.
+void measure_streams(DeviceRanks& ranks, uint64_t bytes) {
+  constexpr uint64_t kRounds = 1000;
+  DeviceCollective what = ranks.load({CollectiveKind::kAllReduce, "pull_all", bytes / 4});
+  engine::cuda::Watch watch;
+  std::vector<double> times(kRounds);
+  double behind_us = 0;
+  ranks.run([&](uint32_t r, std::barrier<>& all) {
+    cudaStream_t stream = nullptr;
+    float* input = nullptr;
+    float* output = nullptr;
+    TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    TUTTI_CUDA_CHECK(cudaMalloc(&input, bytes));
+    TUTTI_CUDA_CHECK(cudaMalloc(&output, bytes));
+    auto ordered = engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch, stream);
+    const auto call = [&](uint64_t id) {
+      const Status done = ordered.value().submit(DeviceRanks::request(r, what, id, input, output));
+      if (done) return;
+      std::fprintf(stderr, "%s\n", done.error().message.c_str());
+      std::_Exit(1);
+    };
+    all.arrive_and_wait();
+    for (uint64_t i = 0; i < kRounds + kWarmUp; ++i) {
+      const double begin = now_us();
+      call((uint64_t{1} << 32) + i);
+      TUTTI_CUDA_CHECK(cudaStreamSynchronize(stream));
+      if (r == 0 && i >= kWarmUp) times[i - kWarmUp] = now_us() - begin;
+    }
+    all.arrive_and_wait();
+    const double begin = now_us();
+    for (uint64_t i = 0; i < kRounds; ++i) call((uint64_t{2} << 32) + i);
+    TUTTI_CUDA_CHECK(cudaStreamSynchronize(stream));
+    if (r == 0) behind_us = (now_us() - begin) / kRounds;
+    watch.wait_for_all();
+    TUTTI_CUDA_CHECK(cudaStreamDestroy(stream));
+    TUTTI_CUDA_CHECK(cudaFree(input));
+    TUTTI_CUDA_CHECK(cudaFree(output));
+  });
+  std::sort(times.begin(), times.end());
+  std::printf(
+      "%12lu through a stream: call and wait %.2f us p50, %.2f us p99; one behind the other "
+      "%.2f us\n",
+      bytes, times[kRounds / 2], times[kRounds * 99 / 100], behind_us);
+  std::fflush(stdout);
+}
+
 void run(uint32_t num_ranks, uint32_t num_workers) {
   DeviceRanks ranks(num_ranks, num_workers);
   std::printf("%u ranks, %u workers each\n", num_ranks, ranks.daemon(0).num_workers());
+  measure_streams(ranks, 8);
   std::printf("%12s %10s %10s %10s %8s %8s %8s\n", "bytes", "algorithm", "p50 us", "p99 us", "GB/s",
               "of HBM", "#wrong");
   for (const uint64_t bytes : kSizes) {

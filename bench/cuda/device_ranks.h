@@ -60,6 +60,7 @@ class DeviceRanks {
   ~DeviceRanks() { daemons_.clear(); }
 
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(daemons_.size()); }
+  [[nodiscard]] engine::cuda::CudaDevice& device() { return *device_; }
   [[nodiscard]] engine::cuda::Daemon& daemon(uint32_t rank) { return *daemons_[rank]; }
 
   DeviceCollective load(const DeviceCall& call) {
@@ -85,17 +86,20 @@ class DeviceRanks {
     return out;
   }
 
+  static engine::cuda::DeviceRequest request(uint32_t rank, DeviceCollective& what, uint64_t id,
+                                             const void* input, void* output, double factor = 1) {
+    const DeviceCall& call = what.call;
+    return {.operation = id,
+            .signature = {call.elems, call.root, static_cast<uint8_t>(call.kind),
+                          static_cast<uint8_t>(call.type), static_cast<uint8_t>(call.op), 0},
+            .program = &what.programs[rank],
+            .input = input,
+            .output = output,
+            .factor = factor};
+  }
   engine::cuda::Daemon::Ticket submit(uint32_t rank, DeviceCollective& what, uint64_t id,
                                       const void* input, void* output, double factor = 1) {
-    const DeviceCall& call = what.call;
-    auto ticket = daemons_[rank]->submit(
-        {.operation = id,
-         .signature = {call.elems, call.root, static_cast<uint8_t>(call.kind),
-                       static_cast<uint8_t>(call.type), static_cast<uint8_t>(call.op), 0},
-         .program = &what.programs[rank],
-         .input = input,
-         .output = output,
-         .factor = factor});
+    auto ticket = daemons_[rank]->submit(request(rank, what, id, input, output, factor));
     if (!ticket) {
       std::fprintf(stderr, "submit: %s\n", ticket.error().message.c_str());
       std::exit(1);

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <utility>
 
 #include "bench/cuda/device_ranks.h"
+#include "engine/cuda/stream.h"
+#include "engine/cuda/watch.h"
 #include "tests/support/any_order.h"
 #include "tests/support/cluster.h"
 
@@ -234,6 +237,52 @@ TEST(DaemonOnDevice, WaitingForTheWholeDeviceNeverHangs) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Presence restless{.linger_ns = 20'000, .stay_ns = 100'000};
     run_in_any_order(static_cast<uint32_t>(2 + seed % 3), seed, restless, true);
+  }
+}
+
+// --- streams ---
+
+// Copies and collectives in one stream a rank, and no wait of the host until all is issued.
+TEST(DaemonOnDevice, CollectivesOfAStreamComeInItsOrder) {
+  constexpr uint64_t kElems = 5000;
+  constexpr uint32_t kRounds = 40;
+  for (const uint32_t n : {2u, 5u, 8u}) {
+    DeviceRanks ranks(n, 4);
+    engine::cuda::Watch watch;
+    DeviceCollective what =
+        ranks.load({CollectiveKind::kAllReduce, "pull", kElems, DataType::kInt64});
+    std::atomic<uint64_t> wrong = 0;
+    ranks.run([&](uint32_t r, std::barrier<>& /*all*/) {
+      cudaStream_t stream = nullptr;
+      TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      auto ordered =
+          engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch, stream).value();
+      const DeviceBuffer buffer(kElems * sizeof(int64_t));
+      int64_t* inputs = nullptr;  // pinned, so that copies are in the stream's order too
+      int64_t* outputs = nullptr;
+      TUTTI_CUDA_CHECK(cudaMallocHost(&inputs, kRounds * kElems * sizeof(int64_t)));
+      TUTTI_CUDA_CHECK(cudaMallocHost(&outputs, kRounds * kElems * sizeof(int64_t)));
+      for (uint64_t i = 0; i < kRounds * kElems; ++i) inputs[i] = static_cast<int64_t>(i * (r + 1));
+      for (uint32_t round = 0; round < kRounds; ++round) {
+        const uint64_t bytes = kElems * sizeof(int64_t);
+        TUTTI_CUDA_CHECK(cudaMemcpyAsync(buffer.at(), inputs + round * kElems, bytes,
+                                         cudaMemcpyHostToDevice, stream));
+        ASSERT_TRUE(
+            ordered.submit(DeviceRanks::request(r, what, round + 1, buffer.at(), buffer.at()))
+                .ok());
+        TUTTI_CUDA_CHECK(cudaMemcpyAsync(outputs + round * kElems, buffer.at(), bytes,
+                                         cudaMemcpyDeviceToHost, stream));
+      }
+      TUTTI_CUDA_CHECK(cudaStreamSynchronize(stream));
+      for (uint64_t i = 0; i < kRounds * kElems; ++i) {
+        if (outputs[i] != static_cast<int64_t>(i * n * (n + 1) / 2)) ++wrong;
+      }
+      EXPECT_FALSE(watch.wait_for_all().has_value());
+      TUTTI_CUDA_CHECK(cudaFreeHost(inputs));
+      TUTTI_CUDA_CHECK(cudaFreeHost(outputs));
+      TUTTI_CUDA_CHECK(cudaStreamDestroy(stream));
+    });
+    EXPECT_EQ(wrong, 0u) << n << " ranks";
   }
 }
 

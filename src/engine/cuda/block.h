@@ -19,9 +19,10 @@ TUTTI_BOTH inline void complete(const Context& context, Outcome outcome, uint32_
     told.signature = context.failed_signature;
   }
   const uint32_t seen = switches < kMostSwitches ? switches : kMostSwitches;
-  uint32_t* const gate = context.issued.gate;
-  // Pairs with the acquire of whoever waits; the gate opens what the stream does next.
-  if (gate != nullptr) store_release(gate, 1);
+  StreamWords* const stream = context.issued.stream;
+  // Pairs with the acquire of whoever waits. What fails opens the gate too: a stream that stands
+  // still for ever helps nobody.
+  if (stream != nullptr) store_release_host(&stream->gate, context.issued.stream_value);
   store_release_host(&told.outcome, static_cast<uint32_t>(outcome) | seen << kSwitchShift);
 }
 

@@ -38,7 +38,7 @@ struct Part : Task {
 struct alignas(16) Context {
   Submission issued;
   Context* home;
-  Context* next;        // in the table of operations, or among those that are not armed
+  Context* next;        // in the table of operations, or in its stream
   Context* greet_next;  // among those of which not all members were told
   PeerSide* members;
   uint64_t deadline_ns;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,9 @@ Status checked(cudaError_t error, const char* what) {
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::create(int ordinal) {
+  // Streams that share a connection wait for each other: a daemon behind a stream that waits for
+  // that daemon. The driver's default is 8, its most 32; it looks before its first call.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   std::unique_ptr<CudaDevice> device(new CudaDevice(ordinal));
   TUTTI_TRY(checked(cudaSetDevice(ordinal), "using the GPU"));
   TUTTI_TRY(checked(cudaStreamCreateWithFlags(&device->copies_, cudaStreamNonBlocking),

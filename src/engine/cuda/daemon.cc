@@ -83,11 +83,12 @@ Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
       .context = slot.context,
       .input = static_cast<std::byte*>(const_cast<void*>(request.input)),
       .output = static_cast<std::byte*>(request.output),
-      .armed = request.armed,
-      .gate = request.gate,
+      .stream = request.stream,
       .completion = slot.completion,
       .factor = request.factor,
       .budget_ns = request.budget_ns,
+      .stream_value = request.stream_value,
+      .unused = 0,
   };
   TUTTI_TRY(write_submission(submission));
   return Ticket{request.program, slot};

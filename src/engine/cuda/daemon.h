@@ -27,8 +27,8 @@ struct DeviceRequest {
   void* output = nullptr;
   double factor = 1;
   uint64_t budget_ns = UINT64_MAX / 2;
-  const uint32_t* armed = nullptr;  // words in device memory: see Submission
-  uint32_t* gate = nullptr;
+  StreamWords* stream = nullptr;  // in memory of the device
+  uint32_t stream_value = 0;
 };
 
 class Daemon {

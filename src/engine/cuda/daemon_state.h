@@ -54,7 +54,7 @@ struct LeaderState {
   uint32_t num_pending;  // submissions that have not started
   uint32_t num_started;  // operations that workers run
   StampClock clock;
-  Context* unarmed;
+  StreamWords* streams;  // with operations that they have not come to
   Context* to_greet;
   Context* operations[kBuckets];
   EarlyNode* early[kBuckets];

@@ -18,8 +18,6 @@ constexpr auto kOutputBuffer = static_cast<uint8_t>(Buffer::kOutput);
 struct Place {
   uint32_t lane;
   uint32_t step;
-
-  friend bool operator==(const Place&, const Place&) = default;
 };
 
 // Bytes [at, at + bytes) of a buffer.

@@ -32,7 +32,7 @@ class Leader {
       take(submission);
       moved = true;
     }
-    if (own_.unarmed != nullptr) moved = look_at_unarmed() || moved;
+    if (own_.streams != nullptr) moved = look_at_streams() || moved;
     if (own_.to_greet != nullptr) moved = greet_more() || moved;
     for (uint32_t i = 0; i < state_.num_ranks; ++i) {
       if (i != state_.self) moved = read_mail(i) || moved;
@@ -90,27 +90,42 @@ class Leader {
     // So that the host knows what room there is. A hint: late is as good.
     if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
     ++own_.num_pending;
-    if (submission.armed != nullptr && load_acquire(submission.armed) == 0) {
-      Context& home = *submission.context;
-      copy_words(&home.issued, &submission, sizeof submission);
-      home.next = own_.unarmed;
-      own_.unarmed = &home;
-      return;
-    }
+    if (submission.stream != nullptr) return join_stream(submission);
     issue(submission);
   }
 
-  TUTTI_BOTH bool look_at_unarmed() {
+  // Behind those of the same stream: they begin one after the other.
+  TUTTI_BOTH void join_stream(const Submission& submission) {
+    Context& home = *submission.context;
+    StreamWords& stream = *submission.stream;
+    copy_words(&home.issued, &submission, sizeof submission);
+    home.next = nullptr;
+    if (stream.first != nullptr) {
+      stream.last->next = &home;
+    } else {
+      stream.first = &home;
+      stream.next = own_.streams;
+      own_.streams = &stream;
+    }
+    stream.last = &home;
+  }
+
+  TUTTI_BOTH bool look_at_streams() {
     bool moved = false;
-    for (Context** link = &own_.unarmed; *link != nullptr;) {
-      Context& context = **link;
-      if (load_acquire(context.issued.armed) == 0) {
-        link = &context.next;
+    for (StreamWords** link = &own_.streams; *link != nullptr;) {
+      StreamWords& stream = **link;
+      // Looks first: most looks are in vain. The acquire sees what the stream did before.
+      const uint32_t value = stream.first->issued.stream_value;
+      const bool is_armed = !is_earlier(load_relaxed(&stream.armed), value) &&
+                            !is_earlier(load_acquire(&stream.armed), value);
+      if (!is_armed) {
+        link = &stream.next;
         continue;
       }
-      *link = context.next;
       Submission submission;
-      copy_words(&submission, &context.issued, sizeof submission);
+      copy_words(&submission, &stream.first->issued, sizeof submission);
+      stream.first = stream.first->next;
+      if (stream.first == nullptr) *link = stream.next;
       issue(submission);
       moved = true;
     }

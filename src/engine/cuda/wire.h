@@ -33,6 +33,19 @@ struct Completion {
 };
 static_assert(sizeof(Completion) == 24 && std::is_trivially_copyable_v<Completion>);
 
+// What a stream and a daemon tell each other, in memory of the device. Both words only grow, and
+// wrap around: an operation begins when the stream has come to its number, and the stream goes on
+// when the operation has.
+struct StreamWords {
+  uint32_t armed;  // by the stream
+  uint32_t gate;   // by the daemon
+  // The leader's: operations that the stream has not come to, first and last, and the next stream
+  // that has such.
+  Context* first;
+  Context* last;
+  StreamWords* next;
+};
+
 // Host to daemon: an operation that was issued.
 struct Submission {
   uint64_t operation;  // its number, equal on all ranks
@@ -41,11 +54,12 @@ struct Submission {
   Context* context;
   std::byte* input;
   std::byte* output;
-  const uint32_t* armed;  // null: at once; else when this word is not 0: the stream has come there
-  uint32_t* gate;         // null: none; else set to 1 at the end: the stream goes on
+  StreamWords* stream;  // null: at once
   Completion* completion;
   double factor;
-  uint64_t budget_ns;  // until it fails
+  uint64_t budget_ns;     // until it fails
+  uint32_t stream_value;  // which operation of its stream it is
+  uint32_t unused;
 };
 
 // Daemon to daemon: the sender has issued the operation, and its input or where its memory is.
@@ -105,8 +119,8 @@ template <class T>
 TUTTI_BOTH void write_units(Unit* to, const T& record, uint32_t stamp, uint32_t num_units) {
   static_assert(sizeof(T) % 12 == 0);
   const auto* words = reinterpret_cast<const uint32_t*>(&record);
-  for (uint32_t i = 0; i < num_units; ++i) {
-    store_unit(to + i, {{words[3 * i], words[3 * i + 1], words[3 * i + 2], stamp}});
+  for (uint32_t i = 0; i < num_units; ++i, words += 3) {
+    store_unit(to + i, {{words[0], words[1], words[2], stamp}});
   }
 }
 
@@ -115,7 +129,7 @@ template <class T>
 [[nodiscard]] TUTTI_BOTH bool read_unit(const Unit* from, uint32_t i, uint32_t stamp, T& record) {
   const Unit unit = load_unit(from + i);
   if (unit.words[3] != stamp) return false;
-  std::memcpy(reinterpret_cast<std::byte*>(&record) + 12 * i, unit.words, 12);
+  std::memcpy(reinterpret_cast<std::byte*>(&record) + size_t{12} * i, unit.words, 12);
   return true;
 }
 

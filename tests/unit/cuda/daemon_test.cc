@@ -9,6 +9,7 @@
 
 #include "engine/cuda/fold.h"
 #include "engine/cuda/fusion.h"
+#include "engine/cuda/watch.h"
 #include "ir/sizes.h"
 #include "plan/algorithm.h"
 #include "tests/support/any_order.h"
@@ -269,25 +270,60 @@ TEST(Daemon, AbortEndsWhatIsUnderWay) {
 
 // A stream: the operation begins when the stream has come to it, and opens the gate behind it.
 TEST(Daemon, OperationsOfAStreamWaitForItAndItForThem) {
+  constexpr uint32_t kValue = 0;  // the words have wrapped around
   Calls calls(2, 20, 1, kRestless);
-  std::vector<uint32_t> armed(2);
-  std::vector<uint32_t> gates(2);
+  std::vector<engine::cuda::StreamWords> streams(2, {.armed = kValue - 1,
+                                                     .gate = kValue - 1,
+                                                     .first = nullptr,
+                                                     .last = nullptr,
+                                                     .next = nullptr});
   std::vector<Daemon::Ticket> tickets;
   for (uint32_t r = 0; r < 2; ++r) {
     auto request = calls.request(r, 0);
-    request.armed = &armed[r];
-    request.gate = &gates[r];
+    request.stream = &streams[r];
+    request.stream_value = kValue;
     tickets.push_back(calls.submit(r, request));
   }
-  engine::cuda::store_release(&armed[0], 1);
+  engine::cuda::store_release(&streams[0].armed, kValue);
   EXPECT_EQ(outcome_of(calls.daemon(0).wait(tickets[0], 2'000'000)), Outcome::kUnderWay);
   EXPECT_TRUE(calls.is_unwritten(0));
-  engine::cuda::store_release(&armed[1], 1);
+  engine::cuda::store_release(&streams[1].armed, kValue);
   for (uint32_t r = 0; r < 2; ++r) {
     EXPECT_EQ(outcome_of(calls.wait(r, tickets[r])), Outcome::kDone);
-    EXPECT_EQ(engine::cuda::load_acquire(&gates[r]), 1u);
+    EXPECT_EQ(engine::cuda::load_acquire(&streams[r].gate), kValue);
   }
   EXPECT_TRUE(calls.is_right(0));
+}
+
+// Many calls of several streams, issued far ahead of their streams.
+TEST(Daemon, OperationsOfAStreamComeInItsOrder) {
+  constexpr uint32_t kCalls = 60;
+  Calls calls(2, 20, 2 * kCalls, kRestless);
+  engine::cuda::Watch watch;
+  std::vector<std::vector<engine::cuda::StreamWords>> streams(
+      2, std::vector<engine::cuda::StreamWords>(2));
+  for (uint32_t call = 0; call < 2 * kCalls; ++call) {
+    for (uint32_t r = 0; r < 2; ++r) {
+      auto request = calls.request(r, call);
+      request.stream = &streams[r][call % 2];
+      request.stream_value = call / 2 + 1;
+      watch.add(calls.daemon(r), calls.submit(r, request));
+    }
+  }
+  for (uint32_t value = 1; value <= kCalls; ++value) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      engine::cuda::StreamWords& stream = streams[i % 2][i / 2];
+      engine::cuda::store_release(&stream.armed, value);
+    }
+    for (uint32_t i = 0; i < 4; ++i) {
+      // Liveness: both ranks' streams have come to this call, and the watch keeps daemons going.
+      while (engine::cuda::load_acquire(&streams[i % 2][i / 2].gate) != value) {
+        std::this_thread::yield();
+      }
+    }
+    EXPECT_TRUE(calls.is_right(2 * value - 2) && calls.is_right(2 * value - 1)) << value;
+  }
+  EXPECT_FALSE(watch.wait_for_all().has_value());
 }
 
 // Nobody waits in the host: whoever keeps watch brings the daemons back.
