@@ -6,7 +6,7 @@
 // never waits: a full mailbox or an operation that is not there yet is looked at again in the next
 // round. Every letter is read, because the receiver keeps it in the sender's memory; hence every
 // mailbox empties while its owner's daemon runs, and every daemon with something under way is
-// launched again and again (host_side.h).
+// launched again and again (daemon.h).
 #pragma once
 
 #include "engine/cuda/block.h"
