@@ -39,7 +39,7 @@ struct alignas(16) Context {
   Submission issued;
   Context* home;
   Context* next;        // in the table of operations, or in its stream
-  Context* greet_next;  // among those of which not all members were told
+  Context* greet_next;  // among those of which not all members were told, or that are ready
   PeerSide* members;
   uint64_t deadline_ns;
   uint32_t num_unheard;

@@ -55,11 +55,13 @@ struct LeaderState {
   uint32_t num_started;  // operations that workers run
   StampClock clock;
   StreamWords* streams;  // with operations that they have not come to
-  Context* to_greet;
+  Context* to_greet;     // members of these were not all told
+  Context* ready;        // to be started in this round
   Context* operations[kBuckets];
   EarlyNode* early[kBuckets];
   uint32_t num_known_taken;  // of what was published: by all workers
   uint32_t unused;
+  uint8_t num_waited[kMostRanks];  // rounds that a letter of each rank has waited for the call here
   Neighbour neighbours[kMostRanks];
 };
 static_assert(sizeof(LeaderState) % 8 == 0 && std::is_trivially_copyable_v<LeaderState>);

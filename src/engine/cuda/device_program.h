@@ -38,6 +38,18 @@ struct Push {
   uint32_t unused;
 };
 
+// Of small operations: sums.h.
+struct Sum {
+  uint32_t dst;  // in the output
+  uint32_t bytes;
+  uint32_t first_source;
+  uint32_t num_sources;
+};
+struct SumSource {
+  uint16_t member;
+  uint16_t at;  // in its input
+};
+
 struct DeviceLink {
   uint32_t peer;     // index into the program's peers
   uint32_t word;     // of the peer: where this rank says what it sent (or took)
@@ -63,6 +75,8 @@ struct DeviceProgram {
   const Push* pushes;
   const DeviceLink* ins;
   const DeviceLink* outs;
+  const Sum* sums;
+  const SumSource* sum_sources;
   const uint32_t* members;       // ranks of the group of daemons
   const uint32_t* peer_members;  // by peer: its place among the members
   uint64_t part_bytes;
@@ -79,8 +93,10 @@ struct DeviceProgram {
   uint32_t image_bytes;  // of all tables, one behind the other from `image` on
   const std::byte* image;
   Homes homes;
+  uint32_t num_sums;
   uint8_t is_inline;  // every rank's input travels with the word that it has issued the operation
-  uint8_t unused[7];
+  uint8_t is_summed;  // and the sums are all there is to do
+  uint8_t unused[2];
 
   [[nodiscard]] TUTTI_BOTH uint32_t num_words() const { return num_outs + num_ins; }
 };
@@ -100,6 +116,8 @@ TUTTI_BOTH inline DeviceProgram moved(const DeviceProgram& from, const std::byte
   to.pushes = shifted(from.pushes);
   to.ins = shifted(from.ins);
   to.outs = shifted(from.outs);
+  to.sums = shifted(from.sums);
+  to.sum_sources = shifted(from.sum_sources);
   to.members = shifted(from.members);
   to.peer_members = shifted(from.peer_members);
   to.image = image;

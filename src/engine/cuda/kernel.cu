@@ -157,6 +157,8 @@ class LeaderMachine : public BlockMachine {
     return true;
   }
 
+  // The letter that was looked at last is the next one again.
+  __device__ void keep_letter() { holds_ = kMostRanks; }
   __device__ const Hello* next_letter(uint32_t rank) {
     Turnstile& gate = shared_.leader.mail[rank];
     if (holds_ == rank) {

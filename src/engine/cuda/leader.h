@@ -27,15 +27,20 @@ class Leader {
   TUTTI_BOTH bool round() {
     bool moved = false;
     Submission submission;
-    while (machine_.next(submission)) {
+    while (next_call(submission)) {
       machine_.mark(Stage::kTake);
-      take(submission);
+      issue(submission);
       moved = true;
     }
-    if (own_.streams != nullptr) moved = look_at_streams() || moved;
-    if (own_.to_greet != nullptr) moved = greet_more() || moved;
+    if (own_.to_greet != nullptr) moved = greet_all() || moved;
     for (uint32_t i = 0; i < state_.num_ranks; ++i) {
       if (i != state_.self) moved = read_mail(i) || moved;
+    }
+    while (own_.ready != nullptr) {
+      Context& context = *own_.ready;
+      own_.ready = context.greet_next;
+      start(context);
+      moved = true;
     }
     return block_.turn() == Turn::kMoved || moved;
   }
@@ -81,17 +86,24 @@ class Leader {
   }
 
  private:
+  static constexpr uint8_t kRoundsToWait = 48;
+
   TUTTI_BOTH static uint32_t bucket_of(uint64_t operation) {
     return static_cast<uint32_t>((operation * 0x9E3779B97F4A7C15U) >> 54) % kBuckets;
   }
 
-  TUTTI_BOTH void take(const Submission& submission) {
-    ++own_.num_submitted;
-    // So that the host knows what room there is. A hint: late is as good.
-    if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
-    ++own_.num_pending;
-    if (submission.stream != nullptr) return join_stream(submission);
-    issue(submission);
+  // What begins now: of a stream that has come to it, or as it is submitted.
+  TUTTI_BOTH bool next_call(Submission& submission) {
+    if (own_.streams != nullptr && next_of_streams(submission)) return true;
+    while (machine_.next(submission)) {
+      ++own_.num_pending;
+      ++own_.num_submitted;
+      // So that the host knows what room there is. A hint: late is as good.
+      if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
+      if (submission.stream == nullptr) return true;
+      join_stream(submission);
+    }
+    return false;
   }
 
   // Behind those of the same stream: they begin one after the other.
@@ -110,26 +122,20 @@ class Leader {
     stream.last = &home;
   }
 
-  TUTTI_BOTH bool look_at_streams() {
-    bool moved = false;
-    for (StreamWords** link = &own_.streams; *link != nullptr;) {
+  TUTTI_BOTH bool next_of_streams(Submission& submission) {
+    for (StreamWords** link = &own_.streams; *link != nullptr; link = &(*link)->next) {
       StreamWords& stream = **link;
       // Looks first: most looks are in vain. The acquire sees what the stream did before.
       const uint32_t value = stream.first->issued.stream_value;
       const bool is_armed = !is_earlier(load_relaxed(&stream.armed), value) &&
                             !is_earlier(load_acquire(&stream.armed), value);
-      if (!is_armed) {
-        link = &stream.next;
-        continue;
-      }
-      Submission submission;
+      if (!is_armed) continue;
       copy_words(&submission, &stream.first->issued, sizeof submission);
       stream.first = stream.first->next;
       if (stream.first == nullptr) *link = stream.next;
-      issue(submission);
-      moved = true;
+      return true;
     }
-    return moved;
+    return false;
   }
 
   TUTTI_BOTH void issue(const Submission& submission) {
@@ -150,16 +156,13 @@ class Leader {
       copy_input(context.members[program.self].input, submission.input,
                  static_cast<uint32_t>(program.input_bytes));
     }
-    machine_.mark(Stage::kIssue);
-    const bool greeted = greet(context);
-    machine_.mark(Stage::kGreet);
     Context*& bucket = own_.operations[bucket_of(context.issued.operation)];
     context.next = bucket;
     bucket = &context;
+    context.greet_next = own_.to_greet;
+    own_.to_greet = &context;
     hear_early(context);
-    if (!greeted) queue_greeting(context);
-    start_if_ready(context);
-    machine_.mark(Stage::kStart);
+    machine_.mark(Stage::kIssue);
   }
 
   TUTTI_BOTH static uint32_t whole_words(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
@@ -218,13 +221,7 @@ class Leader {
     hello.memory.words = words_of(context, program);
   }
 
-  TUTTI_BOTH void queue_greeting(Context& context) {
-    // A list of its own: `next` is the table's.
-    context.greet_next = own_.to_greet;
-    own_.to_greet = &context;
-  }
-
-  TUTTI_BOTH bool greet_more() {
+  TUTTI_BOTH bool greet_all() {
     bool moved = false;
     for (Context** link = &own_.to_greet; *link != nullptr;) {
       Context& context = **link;
@@ -236,8 +233,9 @@ class Leader {
         continue;
       }
       *link = context.greet_next;
-      start_if_ready(context);
+      note_if_ready(context);
     }
+    machine_.mark(Stage::kGreet);
     return moved;
   }
 
@@ -247,24 +245,36 @@ class Leader {
     bool moved = false;
     // The machine keeps a letter until it is asked for the next one.
     while (const Hello* const hello = machine_.next_letter(rank)) {
+      machine_.mark(Stage::kLook);
+      if (!sort(rank, *hello)) {
+        machine_.keep_letter();
+        return moved;
+      }
       Neighbour& from = own_.neighbours[rank];
       ++from.num_read;
       // Some at once: the sender asks only when the mailbox seems full.
       if (from.num_read % (kLetters / 4) == 0) store_relaxed(from.read_by_us, from.num_read);
-      machine_.mark(Stage::kLook);
-      sort(rank, *hello);
       machine_.mark(Stage::kHear);
       moved = true;
     }
     return moved;
   }
 
-  TUTTI_BOTH void sort(uint32_t rank, const Hello& hello) {
+  // False: the letter is to be kept where it is, and looked at in the next round. Ranks that call
+  // together are a few microseconds apart, and filing a letter takes as long; so a small one waits
+  // a few rounds for the call here, unless the sender's last one waited in vain.
+  TUTTI_BOTH bool sort(uint32_t rank, const Hello& hello) {
+    uint8_t& num_waited = own_.num_waited[rank];
     for (Context* at = own_.operations[bucket_of(hello.operation)]; at != nullptr; at = at->next) {
       if (at->issued.operation != hello.operation) continue;
+      num_waited = 0;
       hear(*at, rank, hello);
-      start_if_ready(*at);
-      return;
+      note_if_ready(*at);
+      return true;
+    }
+    if (hello.inline_bytes != 0 && num_waited < kRoundsToWait) {
+      ++num_waited;
+      return false;
     }
     EarlyNode& node = *hello.node;
     EarlyNode*& bucket = own_.early[bucket_of(hello.operation)];
@@ -272,6 +282,7 @@ class Leader {
     node.from = rank;
     node.next = bucket;
     bucket = &node;
+    return true;
   }
 
   TUTTI_BOTH void hear_early(Context& context) {
@@ -317,15 +328,27 @@ class Leader {
 
   // --- what starts ---
 
-  TUTTI_BOTH void start_if_ready(Context& context) {
+  // All members have issued it, and were told: it leaves the table, since nothing more will be
+  // heard of it.
+  TUTTI_BOTH void note_if_ready(Context& context) {
+    const uint32_t num_members = machine_.near(context.issued.program).num_members;
+    if (context.num_unheard != 0 || context.num_greeted + 1 < num_members) return;
+    Context** link = &own_.operations[bucket_of(context.issued.operation)];
+    while (*link != &context) link = &(*link)->next;
+    *link = context.next;
+    --own_.num_pending;
+    context.greet_next = own_.ready;
+    own_.ready = &context;
+  }
+
+  TUTTI_BOTH void start(Context& context) {
     const DeviceProgram& program = machine_.near(context.issued.program);
-    if (context.num_unheard != 0 || context.num_greeted + 1 < program.num_members) return;
-    forget(context);
     const auto outcome = static_cast<Outcome>(context.outcome);
     if (outcome != Outcome::kUnderWay) {
       complete(context, outcome, 0);
       return leave_desk(context);
     }
+    if (program.is_summed != 0) return run_sums(context, program);
     if (program.num_parts == 1) {
       return block_.add(open_part(context, program, 0, desk_.slot_of(context)));
     }
@@ -333,6 +356,36 @@ class Leader {
     *parts_left_of(context, program) = program.num_parts;
     publish(*context.home);
     leave_desk(context);
+  }
+
+  TUTTI_BOTH void run_sums(Context& context, const DeviceProgram& program) {
+    const transport::Signature& signature = context.issued.signature;
+    context.members[program.self].factor = context.issued.factor;
+    Fold& tile = machine_.tile();
+    tile.num_dsts = 1;
+    tile.type = signature.type;
+    tile.op = signature.op;
+    tile.is_scaled = signature.op == static_cast<uint8_t>(Op::kPremulSum) ? 1 : 0;
+    tile.divisor = signature.op == static_cast<uint8_t>(Op::kAvg) ? program.num_members : 0;
+    TUTTI_NO_UNROLL
+    for (uint32_t i = 0; i < program.num_sums; ++i) {
+      const Sum sum = program.sums[i];
+      tile.bytes = sum.bytes;
+      tile.dsts[0] = context.issued.output + sum.dst;
+      tile.num_sources = static_cast<uint8_t>(sum.num_sources);
+      TUTTI_NO_UNROLL
+      for (uint32_t j = 0; j < sum.num_sources; ++j) {
+        const SumSource source = program.sum_sources[sum.first_source + j];
+        const PeerSide& side = context.members[source.member];
+        tile.sources[j] = side.input + source.at;
+        if (tile.is_scaled != 0) tile.factors[j] = side.factor;
+      }
+      machine_.fold();
+    }
+    machine_.mark(Stage::kFold);
+    complete(context, Outcome::kDone, 0);
+    leave_desk(context);
+    machine_.mark(Stage::kEnd);
   }
 
   TUTTI_BOTH void publish(Context& home) {
@@ -357,14 +410,6 @@ class Leader {
 
   TUTTI_BOTH void leave_desk(const Context& context) {
     if (DeskSlot* const slot = desk_.slot_of(context)) slot->is_used = 0;
-  }
-
-  // Nothing more will be heard of it: all members were.
-  TUTTI_BOTH void forget(Context& context) {
-    Context** link = &own_.operations[bucket_of(context.issued.operation)];
-    while (*link != &context) link = &(*link)->next;
-    *link = context.next;
-    --own_.num_pending;
   }
 
   TUTTI_BOTH void give_up(Context& context, Outcome outcome) {

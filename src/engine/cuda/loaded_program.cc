@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/try.h"
 #include "engine/cuda/fold.h"
+#include "engine/cuda/sums.h"
 
 namespace tutti::engine::cuda {
 namespace {
@@ -114,6 +116,11 @@ Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fu
   const uint64_t pushes_at = image.add(fused.pushes);
   const uint64_t ins_at = image.add(fused.ins);
   const uint64_t outs_at = image.add(fused.outs);
+  const std::optional<Sums> sums = sums_of(fused);
+  tables.is_summed = sums ? 1 : 0;
+  tables.num_sums = sums ? static_cast<uint32_t>(sums->sums.size()) : 0;
+  const uint64_t sums_at = image.add(sums ? sums->sums : std::vector<Sum>());
+  const uint64_t sum_sources_at = image.add(sums ? sums->sources : std::vector<SumSource>());
   const uint64_t members_at = image.add(std::vector<uint32_t>(members.begin(), members.end()));
   const uint64_t peers_at = image.add(peers);
   tables.image_bytes = static_cast<uint32_t>(rounded_up(image.bytes().size(), 16));
@@ -131,6 +138,8 @@ Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fu
   tables.pushes = reinterpret_cast<const Push*>(base + pushes_at);
   tables.ins = reinterpret_cast<const DeviceLink*>(base + ins_at);
   tables.outs = reinterpret_cast<const DeviceLink*>(base + outs_at);
+  tables.sums = reinterpret_cast<const Sum*>(base + sums_at);
+  tables.sum_sources = reinterpret_cast<const SumSource*>(base + sum_sources_at);
   tables.members = reinterpret_cast<const uint32_t*>(base + members_at);
   tables.peer_members = reinterpret_cast<const uint32_t*>(base + peers_at);
   std::memcpy(image.bytes().data() + header_at, &tables, sizeof tables);

@@ -91,7 +91,7 @@ struct EarlyNode {
   uint32_t unused;
 };
 
-// Records are copied word by word where registers are few. Both are aligned to words.
+// Records are copied word by word, for registers are few. Both are aligned to words.
 TUTTI_BOTH inline void copy_words(void* to, const void* from, uint64_t bytes, uint64_t first = 0,
                                   uint64_t stride = 1) {
   TUTTI_NO_UNROLL
