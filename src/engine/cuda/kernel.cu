@@ -11,6 +11,15 @@
 namespace tutti::engine::cuda {
 namespace {
 
+// Threads of a block that move bytes. The thread that decides needs registers, and all have equally
+// many: for older GPUs the compiler needs more of them.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr uint32_t kMovers = 320;
+#else
+constexpr uint32_t kMovers = 448;
+#endif
+constexpr uint32_t kThreads = 32 + kMovers + 32;
+
 constexpr uint32_t kInbox = 8;  // submissions read and not taken yet
 // So little is moved before the movers have heard of it.
 constexpr uint64_t kAloneBytes = 32;
@@ -311,10 +320,15 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, ui
 
 cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t launch,
                           cudaStream_t stream) {
-  const cudaError_t error =
+  // As many threads as the code that was loaded is compiled for.
+  cudaFuncAttributes code{};
+  cudaError_t error = cudaFuncGetAttributes(&code, run_daemon);
+  if (error != cudaSuccess) return error;
+  error =
       cudaFuncSetAttribute(run_daemon, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
   if (error != cudaSuccess) return error;
-  run_daemon<<<num_blocks, kThreads, sizeof(Shared), stream>>>(state, launch);
+  const auto num_threads = static_cast<uint32_t>(code.maxThreadsPerBlock);
+  run_daemon<<<num_blocks, num_threads, sizeof(Shared), stream>>>(state, launch);
   return cudaGetLastError();
 }
 

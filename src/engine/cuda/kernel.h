@@ -9,10 +9,6 @@
 
 namespace tutti::engine::cuda {
 
-// What one block takes. More than one may share a multiprocessor.
-inline constexpr uint32_t kMovers = 448;
-inline constexpr uint32_t kThreads = 32 + kMovers + 32;
-
 // Starts a launch of the daemon behind what is in the stream. Does not wait.
 [[nodiscard]] cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t launch,
                                         cudaStream_t stream);
