@@ -193,8 +193,9 @@ Status Engine::prepare_memory(Operation& op) {
                     endpoint_.self().value, arena.used(), operations_.size())};
   }
   // Readers of the words' last operation look at the counters first and at the id after: the id
-  // must change before them. Pairs with the acquire of the counters in MemoryPort.
-  op.words->operation.store(op.request.id, std::memory_order_relaxed);
+  // must change before them. Pairs with the acquire of the counters in MemoryPort; and, for whoever
+  // learns from the id alone that the last operation is over here, with that in has_left.
+  op.words->operation.store(op.request.id, std::memory_order_release);
   for (size_t i = 0; i < program.outs.size() + program.ins.size(); ++i) {
     op.words->counters[i].store(0, std::memory_order_release);
   }

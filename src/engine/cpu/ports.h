@@ -168,7 +168,7 @@ class MemoryPort {
     if (!peer.is_present) return false;
     const uint32_t count = peer.words->counters[link.word_there].load(std::memory_order_acquire);
     // A peer that has reused its words is done with the operation, hence has taken everything.
-    op_.out_counts[out] = is_of_this(peer) ? count : link.num_messages;
+    op_.out_counts[out] = has_left(peer) ? link.num_messages : count;
     return op_.out_counts[out] > number;
   }
 
@@ -197,6 +197,11 @@ class MemoryPort {
  private:
   [[nodiscard]] bool is_of_this(const PeerSide& peer) const {
     return peer.words->operation.load(std::memory_order_relaxed) == op_.request.id;
+  }
+  // The caller may write what the peer has read: pairs with the releases of the id, of which the
+  // first comes after the peer's last read.
+  [[nodiscard]] bool has_left(const PeerSide& peer) const {
+    return peer.words->operation.load(std::memory_order_acquire) != op_.request.id;
   }
   // After reading: what was read was the operation's, not that of a later one in the same memory.
   // Pairs with the release of free_memory.
