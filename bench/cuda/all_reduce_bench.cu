@@ -3,7 +3,6 @@
 //
 // usage: all_reduce_bench RANKS [WORKERS]
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "bench/cuda/device_ranks.h"
@@ -19,15 +18,8 @@ uint64_t rounds_of(uint64_t bytes) {
 }
 constexpr uint64_t kWarmUp = 20;
 
-constexpr double kCopyBytesPerNs = 4280;  // measured: device to device, read and write
 constexpr uint64_t kSizes[] = {8,         64,      512,      4 << 10,   64 << 10,
                                512 << 10, 4 << 20, 32 << 20, 256 << 20, 1 << 30};
-
-double now_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void fill(float* at, uint64_t elems, uint32_t rank) {
   std::vector<float> values(elems);
@@ -176,7 +168,7 @@ void run(uint32_t num_ranks, uint32_t num_workers) {
       const engine::cuda::Stages before = stages_of(ranks);
 #endif
       const Timing timing = measure(ranks, algorithm, bytes);
-      const double limit_us = 2.0 * num_ranks * static_cast<double>(bytes) / kCopyBytesPerNs / 1e3;
+      const double limit_us = 2.0 * num_ranks * static_cast<double>(bytes) / kCopyBytesPerUs;
       std::printf("%12lu %10s %10.2f %10.2f %8.1f %8.3f %8lu\n", bytes,
                   std::string(algorithm).c_str(), timing.p50_us, timing.p99_us,
                   static_cast<double>(bytes) / timing.p50_us / 1e3, limit_us / timing.p50_us,

@@ -3,22 +3,14 @@
 //
 // usage: collectives_bench RANKS
 #include <algorithm>
-#include <chrono>
 
 #include "bench/cuda/device_ranks.h"
 
 namespace tutti::bench {
 namespace {
 
-constexpr double kCopyBytesPerUs = 4.28e6;  // measured: device to device, read and write
 constexpr uint32_t kRounds = 15;
 constexpr uint32_t kWarmUp = 3;
-
-double clock_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Every byte of an input that is needed is read once, every byte of an output written once; `row`
 // is what ir/sizes.h calls a row.
@@ -54,10 +46,10 @@ double median_us(DeviceRanks& ranks, DeviceCollective& what) {
   ranks.run([&](uint32_t r, std::barrier<>& all) {
     for (uint32_t i = 0; i < kRounds + kWarmUp; ++i) {
       all.arrive_and_wait();
-      const double begin = clock_us();
+      const double begin = now_us();
       ranks.wait(r, ranks.submit(r, what, first_id + i, inputs[r], outputs[r]));
       all.arrive_and_wait();  // the last rank's end is the end
-      if (r == 0 && i >= kWarmUp) times.push_back(clock_us() - begin);
+      if (r == 0 && i >= kWarmUp) times.push_back(now_us() - begin);
     }
   });
   for (uint32_t r = 0; r < n; ++r) {

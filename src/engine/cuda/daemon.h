@@ -40,7 +40,7 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // An operation under way; ends with `wait` or `forget`.
+  // An operation under way; ends with `wait`.
   struct Ticket {
     LoadedProgram* program = nullptr;
     LoadedProgram::Slot slot{};

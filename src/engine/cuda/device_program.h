@@ -15,8 +15,6 @@
 
 namespace tutti::engine::cuda {
 
-inline constexpr uint32_t kNoStep = UINT32_MAX;
-
 // How a step is run where it is not run as written. All of these leave the same bytes in the same
 // places; fusion.h says when each is right.
 struct StepFusion {
@@ -57,6 +55,7 @@ struct DeviceLink {
   uint32_t owed;     // out: messages to be taken before the operation is over
 };
 static_assert(sizeof(StepFusion) == 20 && sizeof(Push) == 24 && sizeof(DeviceLink) == 16);
+static_assert(sizeof(Sum) == 16 && sizeof(SumSource) == 4);
 
 // Where the parts of an operation's memory lie, behind its context: in bytes.
 struct Homes {
@@ -81,11 +80,9 @@ struct DeviceProgram {
   const uint32_t* peer_members;  // by peer: its place among the members
   uint64_t part_bytes;
   uint64_t input_bytes;
-  uint64_t output_bytes;
   uint64_t scratch_bytes;
   uint32_t num_ins;
   uint32_t num_outs;
-  uint32_t num_peers;
   uint32_t num_members;
   uint32_t self;         // among the members
   uint32_t output_step;  // all chunks of the output, for what is done to them at the end

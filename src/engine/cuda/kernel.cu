@@ -1,6 +1,6 @@
-// A block of the daemon: one thread decides (leader.h, block.h), 16 warps move bytes when it says
-// so, and in the first block one warp reads what the host submits, so that nobody else waits for
-// the bus. They meet in shared memory.
+// A block of the daemon: one thread decides (leader.h, block.h), most others move bytes when it
+// says so. In the first block one warp reads what the host submits, so that nobody else waits for
+// the bus, and some read the letters of other ranks. They meet in shared memory.
 #include <new>
 
 #include "engine/cuda/fold.cuh"

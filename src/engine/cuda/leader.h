@@ -463,7 +463,7 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
   machine.keep_leader();
   store_relaxed(&state.leaving, launch);
   // Last: the host may launch again, which begins when all blocks have ended.
-  store_release(&state.host->left, launch);
+  store_release_host(&state.host->left, launch);
 }
 
 }  // namespace tutti::engine::cuda

@@ -95,9 +95,7 @@ Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fu
   tables.self = program.self.value;
   tables.num_ins = static_cast<uint32_t>(fused.ins.size());
   tables.num_outs = static_cast<uint32_t>(fused.outs.size());
-  tables.num_peers = static_cast<uint32_t>(peers.size());
   tables.input_bytes = program.input_bytes;
-  tables.output_bytes = program.output_bytes;
   tables.scratch_bytes = program.scratch_bytes;
   tables.is_inline = fused.is_inline ? 1 : 0;
   out.may_be_in_place_ = program.may_be_in_place || fused.is_inline;
