@@ -11,8 +11,11 @@
 #include "ir/text.h"
 #include "plan/algorithm.h"
 #include "plan/packed.h"
-#include "plan/packing/certificate.h"
 #include "plan/select.h"
+#include "tools/plan_answer.h"
+#include "tools/plan_greedy.h"
+#include "tools/plan_sketch.h"
+#include "tools/plan_trees.h"
 #include "tools/terminal.h"
 #include "tools/topology_argument.h"
 #include "tools/verb.h"
@@ -30,7 +33,11 @@ struct Arguments {
   uint32_t root = 0;
   uint32_t peer = 0;
   plan::Options options;
+  uint64_t seed = 1;
+  SketchArguments sketch;
   std::string out = "-";
+  bool no_cache = false;
+  bool repairs = false;
   bool json = false;
 };
 
@@ -63,7 +70,7 @@ ordered_json to_json(const plan::Options& options) {
 }
 
 // Of each algorithm the best variant: candidates come fastest first. --json lists them all.
-void print_selection(const plan::Selection& selection) {
+std::string notes_on(const plan::Selection& selection) {
   const double best_ns = selection.candidates.front().ns;
   Table table({"algorithm", "steps", "simulated", "to the best"});
   std::set<const plan::Algorithm*> shown;
@@ -77,8 +84,7 @@ void print_selection(const plan::Selection& selection) {
                  fmt::format("{:.2f}x", best_ns > 0 ? candidate.ns / best_ns : 1.0)});
     }
   }
-  table.print(stderr);
-  fmt::print(stderr, "{}\n", selection.why);
+  return fmt::format("{}{}\n", table.text(), selection.why);
 }
 
 ordered_json to_json(const plan::Selection& selection) {
@@ -103,11 +109,38 @@ ordered_json to_json(const plan::Selection& selection) {
 }
 
 // With --json the answer on standard output is the summary, so the schedule needs a file.
-Status write(const Arguments& arguments, const ir::Schedule& schedule,
-             const ordered_json& summary) {
-  TUTTI_TRY(base::write_file(arguments.out, ir::to_text(schedule)));
-  if (arguments.json) fmt::print("{}\n", summary.dump(2));
+Status write(const Arguments& arguments, const PlanAnswer& answer) {
+  if (!arguments.json) fmt::print(stderr, "{}", answer.notes);
+  TUTTI_TRY(base::write_file(arguments.out, ir::to_text(answer.schedule)));
+  if (arguments.json) fmt::print("{}\n", answer.summary.dump(2));
   return {};
+}
+
+// From the cache, or made and kept there.
+Result<PlanAnswer> answer(const Arguments& arguments, const Collective& collective, uint64_t bytes,
+                          const topo::Topology& topology, const MakeAnswer& make) {
+  if (arguments.no_cache) {
+    TUTTI_ASSIGN(PlanAnswer made, make());
+    TUTTI_TRY(prove(made.schedule));
+    return made;
+  }
+  comm::PlanQuestion question;
+  question.collective = collective;
+  question.algorithm = arguments.algorithm;
+  question.chunks = arguments.options.chunks;
+  question.bytes = bytes;
+  return cached(std::move(question), topology, make);
+}
+
+Status prove_and_write(const Arguments& arguments, const PlanAnswer& answer) {
+  TUTTI_TRY(prove(answer.schedule));
+  return write(arguments, answer);
+}
+
+Status answer_for(const Arguments& arguments, const Collective& collective, uint64_t bytes,
+                  const topo::Topology& topology, const MakeAnswer& make) {
+  TUTTI_ASSIGN(const PlanAnswer found, answer(arguments, collective, bytes, topology, make));
+  return write(arguments, found);
 }
 
 Status plan_named(const Arguments& arguments, Collective collective) {
@@ -119,40 +152,27 @@ Status plan_named(const Arguments& arguments, Collective collective) {
   }
   TUTTI_ASSIGN(const ir::Schedule schedule,
                plan::make(collective, arguments.algorithm, arguments.options));
-  return write(arguments, schedule,
-               {{"algorithm", schedule.name},
-                {"ranks", collective.num_ranks},
-                {"steps", ir::num_steps(schedule)}});
+  return prove_and_write(arguments, {schedule,
+                                     "",
+                                     {{"algorithm", schedule.name},
+                                      {"ranks", collective.num_ranks},
+                                      {"steps", ir::num_steps(schedule)}}});
 }
 
-ordered_json to_json(const plan::PackedPlan& plan, const Collective& collective,
-                     const topo::Topology& topology, uint64_t bytes) {
-  const plan::packing::Packing& packing = plan.packing;
-  return {{"algorithm", plan.schedule.name},
-          {"ranks", collective.num_ranks},
-          {"steps", ir::num_steps(plan.schedule)},
-          {"options", {{"chunks", plan.chunks}}},
-          {"bytes", bytes},
-          {"time_ns", plan.ns},
-          {"trees", packing.trees.size()},
-          {"depth", packing.depth},
-          {"rate_gbps", packing.routed_gbps},
-          {"bound_gbps", packing.bound_gbps},
-          {"all_links_bound_gbps", packing.whole_gbps},
-          {"ratio", packing.bound_gbps > 0 ? packing.routed_gbps / packing.bound_gbps : 1.0},
-          {"bound", plan::packing::certificate(collective, topology, packing)}};
-}
-
-// The trees' rate is that of an endless message; of this one the simulator says what is left.
-void print_packed(const plan::PackedPlan& plan, const Collective& collective,
-                  const topo::Topology& topology, uint64_t bytes) {
-  fmt::print(stderr, "Trees:  {}.\n", plan::packing::summary(plan.packing));
-  const std::string bound = plan::packing::certificate(collective, topology, plan.packing);
-  if (!bound.empty()) fmt::print(stderr, "Bound:  {}.\n", bound);
-  if (plan.ns > 0) {
-    fmt::print(stderr, "Here:   {} take {} in simulation, {}; chunks {}.\n", format_bytes(bytes),
-               format_ns(plan.ns), format_gbps(static_cast<double>(bytes) / plan.ns), plan.chunks);
+// From the plan for the machine before --fail, which as a rule is in the cache.
+Status plan_repair(const Arguments& arguments, const TreeRequest& request,
+                   const topo::Topology& topology) {
+  if (arguments.algorithm != "packed" || arguments.topology.fail.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--repair goes with --algo packed and --fail"};
   }
+  TopologyArgument whole = arguments.topology;
+  whole.fail.clear();
+  TUTTI_ASSIGN(const topo::Topology machine, open_topology(whole));
+  TUTTI_ASSIGN(const PlanAnswer before,
+               answer(arguments, request.collective, request.bytes, machine,
+                      [&] { return answer_trees(request, machine); }));
+  TUTTI_ASSIGN(const PlanAnswer repaired, answer_repaired(request, before, topology));
+  return prove_and_write(arguments, repaired);
 }
 
 Status plan_for_topology(const Arguments& arguments, Collective collective) {
@@ -170,11 +190,37 @@ Status plan_for_topology(const Arguments& arguments, Collective collective) {
   TUTTI_ASSIGN(const topo::Topology topology, open_topology(arguments.topology));
   TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
   collective.num_ranks = topology.num_ranks();
-  TUTTI_ASSIGN(const plan::PackedPlan plan,
-               plan::plan_packed(collective, topology, arguments.algorithm,
-                                 arguments.options.chunks, bytes));
-  if (!arguments.json) print_packed(plan, collective, topology, bytes);
-  return write(arguments, plan.schedule, to_json(plan, collective, topology, bytes));
+  if (arguments.algorithm == "greedy") {  // quick, and its schedules are large: not kept
+    TUTTI_ASSIGN(const PlanAnswer greedy,
+                 answer_greedy(
+                     collective, topology,
+                     {.bytes = bytes, .chunks = arguments.options.chunks, .seed = arguments.seed}));
+    return prove_and_write(arguments, greedy);
+  }
+  const TreeRequest request{collective, arguments.algorithm, arguments.options.chunks, bytes};
+  if (arguments.repairs) return plan_repair(arguments, request, topology);
+  return answer_for(arguments, collective, bytes, topology,
+                    [&] { return answer_trees(request, topology); });
+}
+
+Status plan_sketch(const Arguments& arguments, const Collective& collective) {
+  if (arguments.topology.name.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a sketch is drawn on a machine: give --topo, a machine of `tutti topo list` or a "
+                 "file, ours or TACCL's"};
+  }
+  if (arguments.options.radix != 0 || arguments.options.group_size != 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "sketch takes --chunks, no --radix and no --group-size"};
+  }
+  TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
+  const SketchRequest request = {collective, arguments.topology, bytes, arguments.options.chunks,
+                                 arguments.json};
+  TUTTI_ASSIGN(const SketchAnswer answer, plan_from_sketch(arguments.sketch, request));
+  TUTTI_TRY(prove(answer.schedule));
+  TUTTI_TRY(base::write_file(arguments.out, ir::to_text(answer.schedule)));
+  if (arguments.json) fmt::print("{}\n", answer.summary);
+  return {};
 }
 
 Status plan_auto(const Arguments& arguments, Collective collective) {
@@ -188,9 +234,12 @@ Status plan_auto(const Arguments& arguments, Collective collective) {
   TUTTI_ASSIGN(const topo::Topology topology, open_topology(where));
   TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
   collective.num_ranks = topology.num_ranks();
-  TUTTI_ASSIGN(const plan::Selection selection, plan::select(collective, topology, bytes));
-  if (!arguments.json) print_selection(selection);
-  return write(arguments, selection.schedule, to_json(selection));
+  return answer_for(arguments, collective, bytes, topology, [&]() -> Result<PlanAnswer> {
+    TUTTI_ASSIGN(plan::Selection selection, plan::select(collective, topology, bytes));
+    std::string notes = notes_on(selection);
+    ordered_json summary = to_json(selection);
+    return PlanAnswer{std::move(selection.schedule), std::move(notes), std::move(summary)};
+  });
 }
 
 Status plan_it(const Arguments& arguments) {
@@ -200,6 +249,12 @@ Status plan_it(const Arguments& arguments) {
                  "--json prints a summary to stdout, so the schedule needs -o FILE"};
   }
   const Collective collective{kind, 0, arguments.root, arguments.peer};
+  const bool has_sketch = !arguments.sketch.file.empty();
+  if (has_sketch && arguments.algorithm != "auto" && arguments.algorithm != "sketch") {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--sketch goes with --algo sketch, not {}", arguments.algorithm)};
+  }
+  if (has_sketch || arguments.algorithm == "sketch") return plan_sketch(arguments, collective);
   if (plan::needs_topology(arguments.algorithm)) return plan_for_topology(arguments, collective);
   if (arguments.algorithm != "auto") return plan_named(arguments, collective);
   if (const ordered_json given = to_json(arguments.options); !given.empty()) {
@@ -220,11 +275,23 @@ std::string list_algorithms() {
     text += fmt::format("  {:<15}{:<22}{}\n", to_string(algorithm.kind), algorithm.name,
                         algorithm.idea);
   }
+  for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+                                    CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
+    text += fmt::format("  {:<15}{:<22}{}\n", to_string(kind), "sketch",
+                        "Routes by a solver, along a sketch or without one (needs --topo, cbc).");
+  }
   return text +
          "\nThe schedule goes to stdout, or to -o FILE; notes go to stderr:\n"
          "  tutti plan all_reduce --ranks 7 --algo ring | tutti verify -\n"
          "  tutti plan all_reduce --topo dgx-1v --bytes 64M -o best.json\n"
-         "  tutti plan broadcast --topo dgx-1v --ranks 0,1,2,4,7 --algo packed -o mine.json";
+         "  tutti plan broadcast --topo dgx-1v --ranks 0,1,2,4,7 --algo packed -o mine.json\n"
+         "  tutti plan all_to_all --topo 'rail:dgx-h100*8' --algo greedy -o many.json\n"
+         "  tutti plan all_gather --topo 'dgx-2*2' --algo sketch --bytes 1M -o sketched.json\n"
+         "\npacked is as fast as links allow and takes long beyond 16 ranks; greedy takes any "
+         "number\n"
+         "of ranks, comes near the bound that it prints, and serves all_to_all too; sketch lets a "
+         "solver\n"
+         "choose routes, and takes the seconds that it is given.";
 }
 
 }  // namespace
@@ -240,15 +307,32 @@ void add_plan(CLI::App& app, Action& action) {
   verb->add_option("--ranks", a->topology.ranks,
                    "How many; with --topo also which: 0,1,4,6 or 0-3,6");
   add_topology_options(*verb, a->topology);
-  verb->add_option("--bytes", a->bytes, "Message size that auto and packed choose for: 8, 64K, 1G")
+  verb->add_option("--bytes", a->bytes,
+                   "Message size that auto, packed and greedy choose for: 8, 64K, 1G")
       ->capture_default_str();
   verb->add_option("--root", a->root, "Root of a rooted collective, sender of send_recv")
       ->capture_default_str();
   verb->add_option("--peer", a->peer, "Receiver of send_recv")->capture_default_str();
   verb->add_option("--chunks", a->options.chunks, "Pieces that flow one behind the other");
+  verb->add_option("--seed", a->seed, "greedy: which of equally good choices are made")
+      ->capture_default_str();
   verb->add_option("--radix", a->options.radix, "bruck: base of the digits");
   verb->add_option("--group-size", a->options.group_size, "two_level: ranks in a node");
+  verb->add_option("--sketch", a->sketch.file,
+                   "A sketch, ours or TACCL's, to synthesise along; --algo sketch without one "
+                   "draws some itself");
+  verb->add_option("--solver-seconds", a->sketch.seconds, "sketch: time for the solver, in all")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 1e6));
+  verb->add_option("--sketch-out", a->sketch.out, "sketch: write the sketch that was used");
+  verb->add_option("--topo-out", a->sketch.topo_out,
+                   "sketch: write the topology as a file of ours (for one of TACCL's)");
   verb->add_option("-o,--out", a->out, "Where to write; - is stdout")->capture_default_str();
+  verb->add_flag("--repair", a->repairs,
+                 "With --fail and packed: mend the trees of the whole machine, in milliseconds");
+  verb->add_flag(
+      "--no-cache", a->no_cache,
+      "Plan anew; otherwise what was planned before is taken from TUTTI_CACHE, a folder");
   verb->add_flag("--json", a->json, "Print a summary as JSON (the schedule goes to -o)");
   verb->callback([a, &action] {
     action = [a] {

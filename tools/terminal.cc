@@ -92,7 +92,8 @@ Result<uint64_t> parse_bytes(std::string_view text) {
   return bad;
 }
 
-void Table::print(std::FILE* stream) const {
+std::vector<std::string> Table::lines() const {
+  std::vector<std::string> lines;
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()), 0);
@@ -109,8 +110,22 @@ void Table::print(std::FILE* stream) const {
       line += cell;
       if (c == 0 && !last) line += padding;
     }
-    fmt::print(stream, "{}\n", r == 0 ? paint(stream, Colour::kBold, line) : line);
+    lines.push_back(std::move(line));
   }
+  return lines;
+}
+
+void Table::print(std::FILE* stream) const {
+  const std::vector<std::string> all = lines();
+  for (size_t r = 0; r < all.size(); ++r) {
+    fmt::print(stream, "{}\n", r == 0 ? paint(stream, Colour::kBold, all[r]) : all[r]);
+  }
+}
+
+std::string Table::text() const {
+  std::string text;
+  for (const std::string& line : lines()) text += line + '\n';
+  return text;
 }
 
 }  // namespace tutti::tools

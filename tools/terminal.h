@@ -38,8 +38,12 @@ class Table {
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(std::FILE* stream) const;
+  // Without colours.
+  [[nodiscard]] std::string text() const;
 
  private:
+  [[nodiscard]] std::vector<std::string> lines() const;
+
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/invalid.h"
 #include "base/try.h"
+#include "plan/packing/quick_trees.h"
 #include "plan/packing/tree_schedule.h"
 #include "sim/simulate.h"
 
@@ -17,13 +18,18 @@ namespace {
 
 constexpr std::string_view kPacked = "packed";
 constexpr std::string_view kBlink = "blink";
+constexpr std::string_view kQuick = "quick";
+constexpr std::string_view kGreedy = "greedy";
+constexpr std::string_view kMixedLinks = "mixed";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
 // Bounds the time of a trial; more pieces than this allows are not tried.
-constexpr uint64_t kMaxTrialSteps = 200'000;
+constexpr uint64_t kMaxTrialSteps = 1'000'000;
+// The time has one minimum over the number of pieces, but for what is shared unevenly.
+constexpr double kSlower = 1.02;
+constexpr uint32_t kSlowerTimes = 2;
 
 Result<ir::Schedule> refuse_without_topology(const Collective& collective, const Options&) {
-  return invalid(
-      fmt::format("{} by packed trees is made for a topology", to_string(collective.kind)));
+  return invalid(fmt::format("this {} is made for a topology", to_string(collective.kind)));
 }
 
 Algorithm entry(CollectiveKind kind, std::string_view name, std::string_view idea) {
@@ -37,16 +43,39 @@ Algorithm entry(CollectiveKind kind, std::string_view name, std::string_view ide
           .make = refuse_without_topology};
 }
 
+Algorithm quick_entry(CollectiveKind kind) {
+  return entry(kind, kQuick,
+               "Trees on which every rank is reached as soon as can be: for short messages (needs "
+               "--topo).");
+}
+
+Algorithm mixed_entry(CollectiveKind kind) {
+  return entry(kind, kMixedLinks,
+               "Packed trees on fast links, and beside them on slow ones (needs --topo).");
+}
+
+Algorithm greedy_entry(CollectiveKind kind) {
+  Algorithm greedy =
+      entry(kind, kGreedy,
+            kind == CollectiveKind::kAllToAll
+                ? "Blocks take the least crowded of their ways, step by step in time "
+                  "(needs --topo)."
+                : "Whenever a link is free it carries what its receiver lacks; any "
+                  "topology, thousands of ranks (needs --topo).");
+  greedy.cost = "not known beforehand; printed beside the bound";
+  return greedy;
+}
+
+struct PackedRequest {
+  std::string_view algorithm;
+  uint32_t chunks = 0;
+  uint64_t bytes = 0;
+};
+
 Result<packing::Method> method_of(std::string_view algorithm) {
   if (algorithm == kPacked) return packing::Method::kExact;
   if (algorithm == kBlink) return packing::Method::kBlink;
   return Error{ErrorCode::kNotFound, fmt::format("\"{}\" packs no trees", algorithm)};
-}
-
-// The number of steps is proportional to the number of pieces.
-uint64_t steps_for(const packing::Packing& packing, uint32_t pieces) {
-  const uint64_t num_edges = packing.trees.empty() ? 0 : packing.trees[0].parent.size();
-  return uint64_t{4} * packing.trees.size() * num_edges * pieces;
 }
 
 }  // namespace
@@ -67,15 +96,53 @@ std::span<const Algorithm> topology_algorithms() {
             "Trees from every rank, packed together for the topology (needs --topo)."),
       entry(CollectiveKind::kReduceScatter, kPacked,
             "Trees to every rank, packed together for the topology (needs --topo)."),
+      quick_entry(CollectiveKind::kAllReduce),
+      quick_entry(CollectiveKind::kReduce),
+      quick_entry(CollectiveKind::kBroadcast),
+      quick_entry(CollectiveKind::kAllGather),
+      quick_entry(CollectiveKind::kReduceScatter),
+      greedy_entry(CollectiveKind::kAllReduce),
+      greedy_entry(CollectiveKind::kReduce),
+      greedy_entry(CollectiveKind::kBroadcast),
+      greedy_entry(CollectiveKind::kAllGather),
+      greedy_entry(CollectiveKind::kReduceScatter),
+      greedy_entry(CollectiveKind::kAllToAll),
+      mixed_entry(CollectiveKind::kAllReduce),
+      mixed_entry(CollectiveKind::kReduce),
+      mixed_entry(CollectiveKind::kBroadcast),
+      mixed_entry(CollectiveKind::kAllGather),
+      mixed_entry(CollectiveKind::kReduceScatter),
   };
   return all;
 }
 
 bool needs_topology(std::string_view algorithm) {
-  return algorithm == kPacked || algorithm == kBlink;
+  return algorithm == kPacked || algorithm == kBlink || algorithm == kQuick ||
+         algorithm == kGreedy || algorithm == kMixedLinks;
 }
 
 std::span<const uint32_t> packed_chunk_choices() { return kPieces; }
+
+PackedTrials::PackedTrials(const packing::Packing& packing)
+    : steps_a_piece_(packing.trees.empty()
+                         ? 0
+                         : uint64_t{4} * packing.trees.size() * packing.trees[0].parent.size()) {}
+
+uint64_t PackedTrials::num_steps(uint32_t chunks) const { return steps_a_piece_ * chunks; }
+
+std::string PackedTrials::refusal(uint32_t chunks) const {
+  if (num_noted_ == 0) return "";
+  if (num_steps(chunks) > kMaxTrialSteps) {
+    return fmt::format("about {} steps; not tried beyond {}", num_steps(chunks), kMaxTrialSteps);
+  }
+  return num_slower_ >= kSlowerTimes ? "not tried: more pieces have only made it slower" : "";
+}
+
+void PackedTrials::note(double ns) {
+  num_slower_ = num_noted_ > 0 && ns > best_ns_ * kSlower ? num_slower_ + 1 : 0;
+  best_ns_ = num_noted_ == 0 ? ns : std::min(best_ns_, ns);
+  ++num_noted_;
+}
 
 Result<packing::Packing> pack_for(const Collective& collective, const topo::Topology& topology,
                                   std::string_view algorithm) {
@@ -93,25 +160,71 @@ Result<ir::Schedule> make_packed(const Collective& collective, const packing::Pa
   }
 }
 
-Result<PackedPlan> plan_packed(const Collective& collective, const topo::Topology& topology,
-                               std::string_view algorithm, uint32_t chunks, uint64_t bytes) {
-  PackedPlan best;
-  TUTTI_ASSIGN(best.packing, pack_for(collective, topology, algorithm));
+namespace {
+
+// With the pieces that simulate fastest; `best` is replaced where that is faster.
+Status try_trees(const Collective& collective, const topo::Topology& topology,
+                 const PackedRequest& request, packing::Packing packing, PackedPlan& best) {
   sim::Options options;
-  options.bytes = bytes;
+  options.bytes = request.bytes;
   options.with_critical_path = false;
   options.with_bound = false;
-  std::vector<uint32_t> choices = {chunks};
-  if (chunks == 0) choices.assign(kPieces.begin(), kPieces.end());
+  std::vector<uint32_t> choices = {request.chunks};
+  if (request.chunks == 0) choices.assign(kPieces.begin(), kPieces.end());
+  PackedTrials trials(packing);
+  bool is_best = false;
   for (const uint32_t pieces : choices) {
-    const bool too_many = steps_for(best.packing, pieces) > kMaxTrialSteps;
-    if (best.chunks != 0 && too_many) break;
-    TUTTI_ASSIGN(ir::Schedule schedule, make_packed(collective, best.packing, algorithm, pieces));
+    if (!trials.refusal(pieces).empty()) break;
+    TUTTI_ASSIGN(ir::Schedule schedule,
+                 make_packed(collective, packing, request.algorithm, pieces));
     TUTTI_ASSIGN(const sim::Report report, sim::simulate(schedule, topology, options));
+    trials.note(report.total_ns);
     if (best.chunks != 0 && report.total_ns >= best.ns) continue;
     best.schedule = std::move(schedule);
     best.chunks = pieces;
     best.ns = report.total_ns;
+    is_best = true;
+  }
+  if (is_best) best.packing = std::move(packing);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<packing::Packing>> quick_packings(const Collective& collective,
+                                                     const topo::Topology& topology,
+                                                     uint64_t bytes) {
+  TUTTI_ASSIGN(const packing::Packing bounds, packing::bounds_for(collective, topology));
+  if (collective.num_ranks == 1) return std::vector{bounds};
+  std::vector<packing::Packing> found;
+  for (auto& trees : packing::quick_trees({collective, topology, bounds.fabric, bytes})) {
+    packing::Packing packing = bounds;
+    packing.trees = std::move(trees);
+    packing.depth = packing::max_depth(packing.trees);
+    packing.routed_gbps = packing.trees_gbps =
+        packing::routed_rate(collective, topology, packing.trees);
+    found.push_back(std::move(packing));
+  }
+  if (!found.empty()) return found;
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("no trees were found for {} on {} whose every edge a message can take; "
+                           "--algo greedy needs none",
+                           to_string(collective.kind), topology.name)};
+}
+
+Result<PackedPlan> plan_packed(const Collective& collective, const topo::Topology& topology,
+                               std::string_view algorithm, uint32_t chunks, uint64_t bytes) {
+  const PackedRequest request{algorithm, chunks, bytes};
+  std::vector<packing::Packing> packings;
+  if (algorithm == kQuick) {
+    TUTTI_ASSIGN(packings, quick_packings(collective, topology, bytes));
+  } else {
+    TUTTI_ASSIGN(packing::Packing packing, pack_for(collective, topology, algorithm));
+    packings.push_back(std::move(packing));
+  }
+  PackedPlan best;
+  for (packing::Packing& packing : packings) {
+    TUTTI_TRY(try_trees(collective, topology, request, std::move(packing), best));
   }
   return best;
 }

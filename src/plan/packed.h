@@ -1,11 +1,14 @@
-// Algorithms that are made for one topology: `packed` (exact tree packing) and `blink` (Blink's
-// trees, to compare). They stand beside the catalogue of algorithm.h, whose entries need no
-// topology.
+// Algorithms that are made for one topology: `packed` (exact tree packing), `blink` (Blink's trees,
+// to compare), `quick` (packing/quick_trees.h: trees for short messages), `mixed` (fast and slow
+// links at once: plan/mixed.h) and `greedy` (synth/greedy_plan.h, which is its door). They stand
+// beside the catalogue of algorithm.h, whose entries need no topology.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/schedule.h"
 #include "plan/algorithm.h"
@@ -24,7 +27,25 @@ namespace tutti::plan {
 // What schedules of these trees are cut into by default; the simulator chooses among them.
 [[nodiscard]] std::span<const uint32_t> packed_chunk_choices();
 
-// Packs for `packed` or `blink`. Errors: those of packing::pack; kNotFound for another name.
+// Which of these choices are worth a trial, asked in their order: not those that take long, nor
+// more pieces once these have only made it slower.
+class PackedTrials {
+ public:
+  explicit PackedTrials(const packing::Packing& packing);
+  [[nodiscard]] uint64_t num_steps(uint32_t chunks) const;  // about
+  // Why so many pieces are not tried; empty where they are.
+  [[nodiscard]] std::string refusal(uint32_t chunks) const;
+  void note(double ns);
+
+ private:
+  uint64_t steps_a_piece_;
+  double best_ns_ = 0;
+  uint32_t num_noted_ = 0;
+  uint32_t num_slower_ = 0;  // in succession
+};
+
+// Packs for `packed` or `blink`; `quick` needs a size. Errors: those of packing::pack; kNotFound
+// for another name.
 [[nodiscard]] Result<packing::Packing> pack_for(const Collective& collective,
                                                 const topo::Topology& topology,
                                                 std::string_view algorithm);
@@ -34,6 +55,12 @@ namespace tutti::plan {
                                                const packing::Packing& packing,
                                                std::string_view algorithm, uint32_t chunks);
 
+// Trees of `quick` for a size, with the bounds that pack_for gives; one or more sets, of which the
+// simulator is to choose. Errors: those of packing::pack.
+[[nodiscard]] Result<std::vector<packing::Packing>> quick_packings(const Collective& collective,
+                                                                   const topo::Topology& topology,
+                                                                   uint64_t bytes);
+
 struct PackedPlan {
   packing::Packing packing;
   ir::Schedule schedule;
@@ -41,7 +68,8 @@ struct PackedPlan {
   double ns = 0;  // simulated for `bytes`
 };
 
-// chunks 0: those of packed_chunk_choices that simulate fastest for `bytes`.
+// For `packed`, `blink` and `quick`. chunks 0: those of packed_chunk_choices that simulate fastest
+// for `bytes`.
 [[nodiscard]] Result<PackedPlan> plan_packed(const Collective& collective,
                                              const topo::Topology& topology,
                                              std::string_view algorithm, uint32_t chunks,

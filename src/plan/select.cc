@@ -11,8 +11,11 @@
 #include "base/try.h"
 #include "ir/layout.h"
 #include "plan/explain.h"
+#include "plan/mixed.h"
 #include "plan/packed.h"
+#include "plan/synth/greedy_plan.h"
 #include "sim/simulate.h"
+#include "topo/reach.h"
 #include "topo/variants.h"
 
 namespace tutti::plan {
@@ -95,89 +98,71 @@ Result<uint64_t> estimate_steps(const Candidate& candidate, const Collective& co
 // Packing takes longer the more ranks there are, beyond this more than a moment.
 constexpr uint32_t kMaxPackedRanks = 16;
 
+// Messages over slow links share them with many others, which makes a simulation slow: this is on
+// the steps of the fast ones alone.
+constexpr uint64_t kMaxMixedTrialSteps = 60'000;
+
+// nullptr where there is none of this name.
+const Algorithm* topology_algorithm(CollectiveKind kind, std::string_view name) {
+  for (const Algorithm& algorithm : topology_algorithms()) {
+    if (algorithm.kind == kind && algorithm.name == name) return &algorithm;
+  }
+  return nullptr;
+}
+
 // The candidates that are packed for the topology, and their trees.
 struct PackedCandidates {
   std::optional<packing::Packing> packing;
   std::vector<Candidate> candidates;  // one without options where there is no packing, skipped
 };
 
-PackedCandidates list_packed(const Collective& collective, const topo::Topology& topology) {
+PackedCandidates list_packed(const Collective& collective, const topo::Topology& members) {
   PackedCandidates packed;
-  for (const Algorithm& algorithm : topology_algorithms()) {
-    // Blink's trees are never better, only another way to find some.
-    if (algorithm.kind != collective.kind || algorithm.name != "packed") continue;
-    Candidate plain;
-    plain.algorithm = &algorithm;
-    if (collective.num_ranks > kMaxPackedRanks) {
-      plain.skipped = fmt::format("auto packs trees for up to {} ranks; ask with --algo packed",
-                                  kMaxPackedRanks);
-      packed.candidates.push_back(plain);
-      continue;
-    }
-    std::vector<Rank> ranks;
-    for (uint32_t r = 0; r < collective.num_ranks; ++r) ranks.emplace_back(r);
-    const auto members = topo::subset(topology, ranks);
-    Result<packing::Packing> packing =
-        members ? pack_for(collective, *members, algorithm.name) : members.error();
-    if (!packing) {
-      plain.skipped = packing.error().message;
-      packed.candidates.push_back(plain);
-      continue;
-    }
-    packed.packing = *std::move(packing);
-    for (const uint32_t chunks : packed_chunk_choices()) {
-      plain.options.chunks = chunks;
-      packed.candidates.push_back(plain);
-    }
+  // Blink's trees are never better, only another way to find some.
+  if (!packing::is_packed(collective.kind, packing::Method::kExact)) return packed;
+  Candidate plain;
+  plain.algorithm = topology_algorithm(collective.kind, "packed");
+  if (collective.num_ranks > kMaxPackedRanks) {
+    plain.skipped =
+        fmt::format("auto packs trees for up to {} ranks; ask with --algo packed", kMaxPackedRanks);
+    packed.candidates.push_back(plain);
+    return packed;
+  }
+  Result<packing::Packing> packing = pack_for(collective, members, plain.algorithm->name);
+  if (!packing) {
+    plain.skipped = packing.error().message;
+    packed.candidates.push_back(plain);
+    return packed;
+  }
+  packed.packing = *std::move(packing);
+  for (const uint32_t chunks : packed_chunk_choices()) {
+    plain.options.chunks = chunks;
+    packed.candidates.push_back(plain);
   }
   return packed;
 }
 
-struct Trial {
-  ir::Schedule schedule;
-  sim::Report report;
-};
+// Growing trees takes the fourth power of the number of ranks. And large messages have so many
+// pieces that trying them takes half a minute for 25 ranks, where these trees are not the best.
+constexpr uint32_t kMaxQuickRanks = 64;
+constexpr uint32_t kMaxQuickRanksOfLong = 16;
+constexpr uint64_t kShortBytes = uint64_t{1} << 20;
 
-Result<std::optional<Trial>> run(Candidate& candidate, Trial trial, const topo::Topology& topology,
-                                 const SelectOptions& options) {
-  candidate.num_steps = ir::num_steps(trial.schedule);
-  if (candidate.num_steps > options.max_steps) {
-    candidate.skipped =
-        fmt::format("{} steps; not tried beyond {}", candidate.num_steps, options.max_steps);
-    return std::optional<Trial>();
-  }
-  TUTTI_ASSIGN(trial.report, sim::simulate(trial.schedule, topology, options.conditions));
-  candidate.ns = trial.report.total_ns;
-  return std::optional<Trial>(std::move(trial));
+std::optional<Candidate> quick_candidate(const Collective& collective, uint64_t bytes) {
+  const uint32_t most = bytes <= kShortBytes ? kMaxQuickRanks : kMaxQuickRanksOfLong;
+  const bool is_made = packing::is_packed(collective.kind, packing::Method::kExact) &&
+                       collective.num_ranks > 1 && collective.num_ranks <= most;
+  if (!is_made) return std::nullopt;
+  Candidate candidate;
+  candidate.algorithm = topology_algorithm(collective.kind, "quick");
+  return candidate;
 }
 
-// Fills in the candidate's steps and time, or why it was skipped; then there is no trial.
-// `packing`: the trees of one that is packed, nullptr for others.
-Result<std::optional<Trial>> try_candidate(Candidate& candidate, const Collective& collective,
-                                           const topo::Topology& topology,
-                                           const SelectOptions& options,
-                                           const packing::Packing* packing) {
-  if (!candidate.skipped.empty()) return std::optional<Trial>();
-  if (packing != nullptr) {
-    Trial trial;
-    TUTTI_ASSIGN(trial.schedule, make_packed(collective, *packing, candidate.algorithm->name,
-                                             candidate.options.chunks));
-    return run(candidate, std::move(trial), topology, options);
-  }
-  const Result<uint64_t> expected = estimate_steps(candidate, collective);
-  if (!expected) {
-    candidate.skipped = expected.error().message;
-    return std::optional<Trial>();
-  }
-  candidate.num_steps = *expected;
-  if (candidate.num_steps > options.max_steps) {
-    candidate.skipped = fmt::format("about {:.2g} steps; not tried beyond {}",
-                                    static_cast<double>(*expected), options.max_steps);
-    return std::optional<Trial>();
-  }
-  Trial trial;
-  TUTTI_ASSIGN(trial.schedule, make(collective, candidate.algorithm->name, candidate.options));
-  return run(candidate, std::move(trial), topology, options);
+std::optional<Candidate> greedy_candidate(const Collective& collective) {
+  if (!synth::is_greedy(collective.kind) || collective.num_ranks < 2) return std::nullopt;
+  Candidate candidate;
+  candidate.algorithm = topology_algorithm(collective.kind, "greedy");
+  return candidate;
 }
 
 // Among equally fast ones the one with fewer steps, then the order of the catalogue.
@@ -185,6 +170,116 @@ bool is_better(const Candidate& a, const Candidate& b) {
   return std::tuple(!a.skipped.empty(), a.ns, a.num_steps) <
          std::tuple(!b.skipped.empty(), b.ns, b.num_steps);
 }
+
+// Makes and simulates candidates one after the other, and keeps the fastest.
+class Contest {
+ public:
+  // `members`: the topology with the collective's ranks alone.
+  Contest(const Collective& collective, const topo::Topology& topology,
+          const topo::Topology& members, const SelectOptions& options)
+      : collective_(collective), topology_(topology), members_(members), options_(options) {
+    quick_ = options.conditions;
+    quick_.with_critical_path = quick_.with_bound = false;
+  }
+
+  // Fills in the candidate's steps and time, or why it was skipped.
+  void try_catalogue(Candidate& candidate) {
+    const Result<uint64_t> expected = estimate_steps(candidate, collective_);
+    if (!expected) return skip(candidate, expected.error().message);
+    candidate.num_steps = *expected;
+    if (candidate.num_steps > options_.max_steps) {
+      return skip(candidate, fmt::format("about {:.2g} steps; not tried beyond {}",
+                                         static_cast<double>(*expected), options_.max_steps));
+    }
+    run(candidate, make(collective_, candidate.algorithm->name, candidate.options));
+  }
+
+  void try_greedy(Candidate& candidate) {
+    candidate.num_steps = synth::num_greedy_steps(collective_, 1);
+    if (candidate.num_steps > options_.max_steps) {
+      return skip(candidate, fmt::format("at least {} steps; not tried beyond {}",
+                                         candidate.num_steps, options_.max_steps));
+    }
+    synth::GreedyOptions wanted;
+    wanted.bytes = options_.conditions.bytes;
+    wanted.chunks = 0;
+    auto plan = synth::plan_greedy(collective_, members_, wanted);
+    if (!plan) return skip(candidate, plan.error().message);
+    candidate.options.chunks = plan->chunks;
+    run(candidate, std::move(plan->schedule));
+  }
+
+  void try_quick(Candidate& candidate) {
+    auto plan = plan_packed(collective_, members_, "quick", 0, options_.conditions.bytes);
+    if (!plan) return skip(candidate, plan.error().message);
+    candidate.options.chunks = plan->chunks;
+    run(candidate, std::move(plan->schedule));
+  }
+
+  void try_packed(Candidate& candidate, const packing::Packing& packing, PackedTrials& trials) {
+    const uint32_t chunks = candidate.options.chunks;
+    candidate.num_steps = trials.num_steps(chunks);
+    if (std::string why = trials.refusal(chunks); !why.empty()) {
+      return skip(candidate, std::move(why));
+    }
+    run(candidate, make_packed(collective_, packing, candidate.algorithm->name, chunks));
+    if (candidate.skipped.empty()) trials.note(candidate.ns);
+  }
+
+  // Where packed trees have won and leave slow links idle: the same with these beside them. None
+  // where that cannot be or is not faster.
+  std::optional<Candidate> try_mixed(const packing::Packing& packing) {
+    Candidate candidate = best_;
+    candidate.algorithm = topology_algorithm(collective_.kind, "mixed");
+    candidate.num_steps = PackedTrials(packing).num_steps(best_.options.chunks);
+    if (candidate.num_steps > kMaxMixedTrialSteps) {
+      skip(candidate, fmt::format("more than {} steps; not tried beyond {}; ask with --algo mixed",
+                                  candidate.num_steps, kMaxMixedTrialSteps));
+      return candidate;
+    }
+    PackedPlan packed = {packing, winner_, best_.options.chunks, best_.ns};
+    auto plan = mix_in_slow(collective_, members_, std::move(packed), best_.options.chunks,
+                            options_.conditions.bytes);
+    if (!plan || !plan->why_alone.empty()) return std::nullopt;
+    run(candidate, std::move(plan->schedule));
+    return candidate;
+  }
+
+  [[nodiscard]] bool has_winner() const { return best_.algorithm != nullptr; }
+  [[nodiscard]] const Candidate& best() const { return best_; }
+  // Of the winner, with all that explains it.
+  [[nodiscard]] Result<sim::Report> report() const {
+    return sim::simulate(winner_, topology_, options_.conditions);
+  }
+  ir::Schedule take_winner() { return std::move(winner_); }
+
+ private:
+  static void skip(Candidate& candidate, std::string why) { candidate.skipped = std::move(why); }
+
+  // What cannot be run here, for want of a route between two ranks as a rule, is not a candidate.
+  void run(Candidate& candidate, Result<ir::Schedule> schedule) {
+    if (!schedule) return skip(candidate, schedule.error().message);
+    candidate.num_steps = ir::num_steps(*schedule);
+    if (candidate.num_steps > options_.max_steps) {
+      return skip(candidate, fmt::format("{} steps; not tried beyond {}", candidate.num_steps,
+                                         options_.max_steps));
+    }
+    const auto report = sim::simulate(*schedule, topology_, quick_);
+    if (!report) return skip(candidate, report.error().message);
+    candidate.ns = report->total_ns;
+    if (has_winner() && !is_better(candidate, best_)) return;
+    best_ = candidate;
+    winner_ = *std::move(schedule);
+  }
+
+  const Collective& collective_;
+  const topo::Topology& topology_;
+  const topo::Topology& members_;
+  const SelectOptions& options_;
+  sim::Options quick_;
+  Candidate best_;
+  ir::Schedule winner_;
+};
 
 }  // namespace
 
@@ -208,36 +303,47 @@ Result<Selection> select(const Collective& collective, const topo::Topology& top
                  fmt::format("{} has {} ranks, and {} were asked for; take a larger machine",
                              topology.name, topology.num_ranks(), collective.num_ranks)};
   }
+  std::vector<Rank> ranks;
+  for (uint32_t r = 0; r < collective.num_ranks; ++r) ranks.emplace_back(r);
+  TUTTI_ASSIGN(const topo::Topology members, topo::subset(topology, ranks));
+  TUTTI_TRY(topo::check_reach(members));
   SelectOptions options = given;
   options.conditions.bytes = bytes;
   options.conditions.trace = nullptr;
 
   Selection selection;
-  selection.candidates = list_candidates(collective, topology);
-  const size_t num_plain = selection.candidates.size();
-  const PackedCandidates packed = list_packed(collective, topology);
-  selection.candidates.insert(selection.candidates.end(), packed.candidates.begin(),
-                              packed.candidates.end());
-  const Candidate* best = nullptr;
-  Trial winner;
-  for (size_t i = 0; i < selection.candidates.size(); ++i) {
-    Candidate& candidate = selection.candidates[i];
-    const packing::Packing* const trees =
-        i >= num_plain && packed.packing ? &*packed.packing : nullptr;
-    TUTTI_ASSIGN(auto trial, try_candidate(candidate, collective, topology, options, trees));
-    if (!trial || (best != nullptr && !is_better(candidate, *best))) continue;
-    best = &candidate;
-    winner = *std::move(trial);
+  std::vector<Candidate>& all = selection.candidates;
+  Contest contest(collective, topology, members, options);
+  all = list_candidates(collective, topology);
+  for (Candidate& candidate : all) contest.try_catalogue(candidate);
+  if (auto greedy = greedy_candidate(collective)) {
+    contest.try_greedy(*greedy);
+    all.push_back(*std::move(greedy));
   }
-  if (best == nullptr) {
+  if (auto quick = quick_candidate(collective, bytes)) {
+    contest.try_quick(*quick);
+    all.push_back(*std::move(quick));
+  }
+  PackedCandidates packed = list_packed(collective, members);
+  if (packed.packing) {
+    PackedTrials trials(*packed.packing);
+    for (Candidate& each : packed.candidates) contest.try_packed(each, *packed.packing, trials);
+  }
+  all.insert(all.end(), packed.candidates.begin(), packed.candidates.end());
+  if (!contest.has_winner()) {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("no algorithm of {} can be tried on {} ranks: {}", to_string(collective.kind),
-                    collective.num_ranks, selection.candidates.front().skipped)};
+                    collective.num_ranks, all.front().skipped)};
   }
-  std::stable_sort(selection.candidates.begin(), selection.candidates.end(), is_better);
-  selection.why = explain(selection.candidates, winner.report);
-  selection.schedule = std::move(winner.schedule);
+  const bool leaves_slow = packed.packing && packed.packing->fabric.leaves_slow;
+  if (leaves_slow && contest.best().algorithm->name == "packed") {
+    if (auto mixed = contest.try_mixed(*packed.packing)) all.push_back(*std::move(mixed));
+  }
+  std::stable_sort(all.begin(), all.end(), is_better);
+  TUTTI_ASSIGN(const sim::Report report, contest.report());
+  selection.why = explain(all, report);
+  selection.schedule = contest.take_winner();
   return selection;
 }
 

@@ -1,9 +1,11 @@
 // Chooses the algorithm for a collective, a topology and a size (`--algo auto`): makes every
-// algorithm of the catalogue with a few values of its options, and up to 16 ranks trees packed for
-// the topology (packed.h); simulates each, takes the fastest, and says why. As good as the
-// simulator; deterministic.
+// algorithm of the catalogue with a few values of its options, a greedy schedule (synth/greedy.h),
+// up to 64 ranks trees for short messages (packing/quick_trees.h), up to 16 ranks trees packed for
+// the topology (packed.h), where these win also with slow links beside them (mixed.h); simulates
+// each, takes the fastest, and says why. As good as the simulator; deterministic.
 //
-// A candidate whose schedule would have too many steps is not tried, and the result says so.
+// A candidate whose schedule would have too many steps, or sends where the machine has no route, is
+// not tried, and the result says so.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +45,8 @@ struct SelectOptions {
 };
 
 // `bytes` as sim::Options counts them. kInvalidArgument for a collective that cannot be or has more
-// ranks than the topology; kUnsupported when every candidate would have too many steps; the
-// simulator's errors.
+// ranks than the topology, or whose ranks cannot reach each other; kUnsupported when no candidate
+// can be tried.
 [[nodiscard]] Result<Selection> select(const Collective& collective, const topo::Topology& topology,
                                        uint64_t bytes, const SelectOptions& options = {});
 

@@ -21,12 +21,14 @@ extern const Algorithm kReduceBinomial;
 extern const Algorithm kReduceReduceScatterGather;
 extern const Algorithm kReduceChain;
 extern const Algorithm kReducePull;
+extern const Algorithm kReduceSpread;
 
 extern const Algorithm kBroadcastBinomial;
 extern const Algorithm kBroadcastChain;
 extern const Algorithm kBroadcastScatterAllGather;
 extern const Algorithm kBroadcastDoubleTree;
 extern const Algorithm kBroadcastDirect;
+extern const Algorithm kBroadcastSpread;
 
 extern const Algorithm kAllGatherRing;
 extern const Algorithm kAllGatherRecursiveDoubling;

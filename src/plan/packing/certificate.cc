@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -148,7 +149,32 @@ std::string certificate(const Collective& collective, const topo::Topology& topo
     text += fmt::format("; with the links that are left out ({}) at most {:.4g} GB/s",
                         left_out(topology, packing.fabric), packing.whole_gbps);
   }
+  if (packing.relay_gbps > packing.bound_gbps * (1 + kRounding)) {
+    text += fmt::format(
+        "; if devices that hold no rank relayed at most {:.4g} GB/s (make ranks of them: a "
+        "schedule has steps for ranks only)",
+        packing.relay_gbps);
+  }
   return text;
+}
+
+double least_ns(const topo::Topology& topology, const Packing& packing, uint64_t bytes) {
+  if (packing.bound.groups.empty()) return 0;
+  const double carried_ns = static_cast<double>(bytes) / packing.bound_gbps;
+  if (packing.bound.groups.size() > 1) return carried_ns;  // whose switches are on neither side
+  std::vector<bool> inside(topology.nodes.size(), false);
+  for (const uint32_t node : packing.bound.groups.front()) {
+    inside[packing.fabric.graph.nodes[node].value] = true;
+  }
+  double latency_ns = std::numeric_limits<double>::infinity();
+  for (size_t l = 0; l < topology.links.size(); ++l) {
+    const topo::Link& link = topology.links[l];
+    const auto [from, to] =
+        packing.bound.is_entering ? std::pair(link.to, link.from) : std::pair(link.from, link.to);
+    const bool crosses = packing.fabric.is_used[l] && inside[from.value] && !inside[to.value];
+    if (crosses) latency_ns = std::min(latency_ns, link.latency_ns);
+  }
+  return carried_ns + latency_ns;
 }
 
 std::string summary(const Packing& packing) {

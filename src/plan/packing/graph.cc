@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "base/invalid.h"
 #include "base/try.h"
@@ -44,8 +45,10 @@ Result<int64_t> units_of(const topo::Topology& topology, const topo::Link& link)
                            link.gbps, kMaxGbps)};
 }
 
-// Ranks first, then everything that is no device, in the order of the topology.
-std::vector<uint32_t> number_nodes(const topo::Topology& topology, Graph& graph) {
+enum class Idle : uint8_t { kLeftOut, kSwitches };  // devices that hold no rank
+
+// Ranks first, then all other nodes in the order of the topology.
+std::vector<uint32_t> number_nodes(const topo::Topology& topology, Idle idle, Graph& graph) {
   std::vector<uint32_t> number(topology.nodes.size(), kNoNode);
   const auto add = [&](topo::NodeId node) {
     number[node.value] = static_cast<uint32_t>(graph.nodes.size());
@@ -53,15 +56,18 @@ std::vector<uint32_t> number_nodes(const topo::Topology& topology, Graph& graph)
   };
   for (const topo::NodeId device : topology.ranks) add(device);
   for (uint32_t n = 0; n < topology.nodes.size(); ++n) {
-    if (topology.nodes[n].kind != topo::NodeKind::kDevice) add(topo::NodeId{n});
+    const bool is_device = topology.nodes[n].kind == topo::NodeKind::kDevice;
+    const bool may_switch = !is_device || idle == Idle::kSwitches;
+    if (may_switch && number[n] == kNoNode) add(topo::NodeId{n});
   }
   return number;
 }
 
-Result<Graph> graph_of(const topo::Topology& topology, const LinkFilter& is_used) {
+Result<Graph> graph_of(const topo::Topology& topology, const LinkFilter& is_used,
+                       Idle idle = Idle::kLeftOut) {
   Graph graph;
   graph.num_ranks = topology.num_ranks();
-  const std::vector<uint32_t> number = number_nodes(topology, graph);
+  const std::vector<uint32_t> number = number_nodes(topology, idle, graph);
   const size_t n = graph.nodes.size();
   graph.capacity.assign(n, std::vector<int64_t>(n, 0));
   int64_t common = 0;
@@ -87,7 +93,12 @@ struct Routes {
   std::vector<std::vector<topo::NodeId>> nodes;  // of each route, both ends included
 };
 
-Routes routes_of(const topo::Topology& topology) {
+bool is_fast(const topo::Link& link) {
+  return link.link_class == topo::LinkClass::kNvlink || link.link_class == topo::LinkClass::kXgmi;
+}
+
+// All of them, or those without a fast link.
+Routes routes_of(const topo::Topology& topology, Links links) {
   topo::Router router(topology);
   Routes routes{LinkFilter(topology.links.size(), false), {}};
   for (uint32_t a = 0; a < topology.num_ranks(); ++a) {
@@ -95,6 +106,10 @@ Routes routes_of(const topo::Topology& topology) {
       if (a == b) continue;
       const auto route = router.route(Rank{a}, Rank{b});
       if (!route) continue;  // trees may relay through ranks in between
+      const bool has_fast = std::any_of(route->begin(), route->end(), [&](topo::LinkId link) {
+        return is_fast(topology.links[link.value]);
+      });
+      if (links == Links::kSlow && has_fast) continue;
       std::vector<topo::NodeId> nodes = {topology.ranks[a]};
       for (const topo::LinkId link : *route) {
         routes.is_used[link.value] = true;
@@ -141,10 +156,6 @@ Status check_connected(const topo::Topology& topology, const Graph& graph) {
   return {};
 }
 
-bool is_fast(const topo::Link& link) {
-  return link.link_class == topo::LinkClass::kNvlink || link.link_class == topo::LinkClass::kXgmi;
-}
-
 // The routes that stay within the links used, in the graph's numbers.
 void add_routes(const topo::Topology& topology, const Routes& routes, Graph& graph) {
   std::vector<uint32_t> number(topology.nodes.size(), kNoNode);
@@ -159,6 +170,39 @@ void add_routes(const topo::Topology& topology, const Routes& routes, Graph& gra
     }
     if (is_whole) graph.routes.push_back(std::move(route));
   }
+}
+
+// Fast links alone, if they connect all ranks; else all.
+Status take_links(const topo::Topology& topology, const Routes& routes, Fabric& fabric) {
+  fabric.is_used = routes.is_used;
+  for (size_t l = 0; l < topology.links.size(); ++l) {
+    if (!is_fast(topology.links[l])) fabric.is_used[l] = false;
+  }
+  TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
+  if (is_connected(fabric.graph)) {
+    fabric.leaves_slow = fabric.is_used != routes.is_used;
+    return {};
+  }
+  fabric.is_used = routes.is_used;
+  TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
+  return check_connected(topology, fabric.graph);
+}
+
+bool has_idle_devices(const topo::Topology& topology) {
+  const auto is_device = [](const topo::Node& node) {
+    return node.kind == topo::NodeKind::kDevice;
+  };
+  const auto num_devices = std::count_if(topology.nodes.begin(), topology.nodes.end(), is_device);
+  return std::cmp_greater(num_devices, topology.num_ranks());
+}
+
+// Links of the kinds that the fabric uses, wherever they are.
+Result<Graph> relayed_graph(const topo::Topology& topology, const Fabric& fabric) {
+  LinkFilter is_used(topology.links.size());
+  for (size_t l = 0; l < topology.links.size(); ++l) {
+    is_used[l] = !fabric.leaves_slow || is_fast(topology.links[l]);
+  }
+  return graph_of(topology, is_used, Idle::kSwitches);
 }
 
 }  // namespace
@@ -191,23 +235,17 @@ Graph scaled(const Graph& graph, int64_t numerator, int64_t denominator) {
   return result;
 }
 
-Result<Fabric> fabric_of(const topo::Topology& topology) {
+Result<Fabric> fabric_of(const topo::Topology& topology, Links links) {
   TUTTI_TRY(topo::check(topology));
   TUTTI_TRY(check_devices(topology));
-  const Routes routes = routes_of(topology);
   Fabric fabric;
-  fabric.is_used = routes.is_used;
-  for (size_t l = 0; l < topology.links.size(); ++l) {
-    if (!is_fast(topology.links[l])) fabric.is_used[l] = false;
-  }
-  TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
-  if (!is_connected(fabric.graph)) {
-    fabric.is_used = routes.is_used;
-    TUTTI_ASSIGN(fabric.graph, graph_of(topology, fabric.is_used));
-  }
-  TUTTI_TRY(check_connected(topology, fabric.graph));
+  const Routes routes = routes_of(topology, links);
+  TUTTI_TRY(take_links(topology, routes, fabric));
   add_routes(topology, routes, fabric.graph);
   TUTTI_ASSIGN(fabric.whole, graph_of(topology, LinkFilter(topology.links.size(), true)));
+  if (has_idle_devices(topology)) {
+    TUTTI_ASSIGN(fabric.relayed, relayed_graph(topology, fabric));
+  }
   return fabric;
 }
 

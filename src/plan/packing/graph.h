@@ -3,7 +3,7 @@
 // in common.
 //
 // Devices that hold no rank are not part of it: a schedule has steps for ranks only, so nobody
-// could relay there.
+// could relay there. What it would be worth is told all the same (Fabric::relayed).
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,21 @@ struct Fabric {
   Graph graph;                // of the links that messages between ranks take
   Graph whole;                // of all links; for a bound that holds however one routes
   std::vector<bool> is_used;  // by link: part of `graph`
+  // The same kinds of links with devices that hold no rank as switches; without nodes where all
+  // devices hold one.
+  Graph relayed;
+  bool leaves_slow = false;  // only fast links are used, and there are routes without any
 };
 
-// Takes the links that topo::Router uses between ranks. Where NVLink and xGMI alone connect all of
-// them, only these: slower links beside them would need messages that choose their way.
-// kInvalidArgument for a topology that cannot be, for ranks that share a device and for ranks that
-// cannot reach each other, naming them; kUnsupported for rates no unit fits.
-[[nodiscard]] Result<Fabric> fabric_of(const topo::Topology& topology);
+enum class Links : uint8_t {
+  kFast,  // NVLink and xGMI, where these alone connect all ranks; else all
+  kSlow,  // those of routes without any NVLink or xGMI
+};
+
+// Takes the links that topo::Router uses between ranks, which gives each pair one way: fast and
+// slow links at once are two fabrics (plan/mixed.h). kInvalidArgument for a topology that cannot
+// be, for ranks that share a device and for ranks that cannot reach each other, naming them;
+// kUnsupported for rates no unit fits.
+[[nodiscard]] Result<Fabric> fabric_of(const topo::Topology& topology, Links links = Links::kFast);
 
 }  // namespace tutti::plan::packing

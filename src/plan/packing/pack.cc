@@ -12,7 +12,9 @@
 #include "base/try.h"
 #include "plan/packing/arborescences.h"
 #include "plan/packing/blink.h"
+#include "plan/packing/repair.h"
 #include "plan/packing/shallow.h"
+#include "plan/packing/shares.h"
 #include "plan/packing/spanning_trees.h"
 #include "plan/packing/split.h"
 #include "topo/router.h"
@@ -29,8 +31,10 @@ constexpr int64_t kMaxSpanningTrees = 48;
 // Up to here, where the routes alone do not reach the bound, other ways through switches and other
 // kinds of trees are tried, which takes a flow for every pair of links and every rank.
 constexpr uint32_t kMaxExactRanks = 16;
-// To round capacities down to shares, capacities are made fine first.
+// Before ways through switches are cut, capacities are made fine.
 constexpr int64_t kFine = 1024;
+// What trees that are deeper must gain in rate.
+constexpr double kWorthDepth = 1.01;
 
 bool is_upward(CollectiveKind kind) {
   return kind == CollectiveKind::kReduce || kind == CollectiveKind::kReduceScatter;
@@ -51,44 +55,21 @@ std::vector<int64_t> times(std::vector<int64_t> demand, int64_t factor) {
   return demand;
 }
 
-// A graph in whose units every demand gets `shares`.
-struct Scaled {
-  Graph graph;
-  int64_t shares = 0;
-};
-
-// The fewest shares that reach the rate with every link's capacity rounded down to whole shares;
-// where that takes more than max_shares, so many, each as large as fits.
-template <class Supports>
-Scaled scale(const Graph& graph, Fraction rate, int64_t max_shares, Supports is_supported) {
-  for (int64_t shares = 1; shares <= max_shares; ++shares) {
-    Graph rounded = scaled(graph, shares * rate.denominator(), rate.numerator());
-    if (is_supported(rounded, shares)) return {std::move(rounded), shares};
-  }
-  const Graph fine = scaled(graph, kFine, 1);
-  int64_t fits = 0;
-  int64_t too_large = boost::rational_cast<int64_t>(rate * kFine / max_shares) + 1;
-  while (too_large - fits > 1) {
-    const int64_t share = fits + (too_large - fits) / 2;
-    (is_supported(scaled(fine, 1, share), max_shares) ? fits : too_large) = share;
-  }
-  TUTTI_CHECK(fits > 0, "a share of one fine unit fits: there are more units than shares");
-  return {scaled(fine, 1, fits), max_shares};
+ShareCount share_count(const Graph& graph) {
+  return {1, graph.num_ranks <= kMaxExactRanks ? kMaxShares : kMaxSharesOfMany};
 }
 
-int64_t max_shares(const Graph& graph) {
-  return graph.num_ranks <= kMaxExactRanks ? kMaxShares : kMaxSharesOfMany;
-}
-
-Scaled scale_for_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate) {
-  return scale(graph, rate, max_shares(graph), [&](const Graph& rounded, int64_t shares) {
-    return supports(rounded, times(demand, shares));
+Scaled cut_for_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate,
+                     const ShareCount& count) {
+  return cut_into_shares(graph, rate, count, [&](const Graph& in_shares, int64_t shares) {
+    return supports(in_shares, times(demand, shares));
   });
 }
 
 struct Trees {
   std::vector<Tree> trees;
   double gbps = 0;  // for each unit of demand
+  int64_t shares = 0;
 };
 
 // None where there is no share.
@@ -96,7 +77,7 @@ Trees trees_on(const Scaled& fit, const std::vector<int64_t>& demand) {
   if (fit.shares == 0) return {};
   const auto trees = pack_arborescences(fit.graph, times(demand, fit.shares));
   return {merged(made_shallow(fit.graph, unmerged(trees))),
-          static_cast<double>(fit.shares) * fit.graph.unit_gbps};
+          static_cast<double>(fit.shares) * fit.graph.unit_gbps, fit.shares};
 }
 
 bool has_switches(const Graph& graph) {
@@ -109,8 +90,9 @@ bool has_switches(const Graph& graph) {
 }
 
 // Out-trees; `rate` is the least cut's.
-Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate, Ways ways) {
-  Scaled fit = scale_for_trees(graph, demand, rate);
+Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate, Ways ways,
+                const ShareCount& count) {
+  Scaled fit = cut_for_trees(graph, demand, rate, count);
   const bool with_switches = has_switches(graph);
   const auto split = [&] {
     fit.graph = without_switches(fit.graph, times(demand, fit.shares), ways);
@@ -121,7 +103,7 @@ Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction
       const auto shares = boost::rational_cast<int64_t>(rate * kFine);
       const Graph logical = without_switches(fine, times(demand, shares), Ways::kEvenly);
       const Fraction rest = least_cut(logical, demand).rate;
-      fit = rest > 0 ? scale_for_trees(logical, demand, rest) : Scaled{logical, 0};
+      fit = rest > 0 ? cut_for_trees(logical, demand, rest, count) : Scaled{logical, 0};
     }
   };
   const Scaled before = fit;
@@ -154,13 +136,14 @@ Graph both_ways(const Graph& graph) {
 
 // Undirected trees between ranks.
 Trees spanning_trees(const Graph& graph, Fraction rate) {
-  const Scaled fit = scale(graph, rate, kMaxSpanningTrees, [](const Graph& rounded, int64_t count) {
-    return least_partition(rounded).rate >= Fraction(count);
-  });
+  const Scaled fit = cut_into_shares(graph, rate, {1, kMaxSpanningTrees},
+                                     [](const Graph& in_shares, int64_t count) {
+                                       return least_partition(in_shares).rate >= Fraction(count);
+                                     });
   std::vector<Tree> trees = pack_spanning_trees(fit.graph, fit.shares);
   TUTTI_CHECK(std::cmp_equal(trees.size(), fit.shares), "as many trees as the partition bound");
   return {merged(made_shallow_undirected(fit.graph, std::move(trees))),
-          static_cast<double>(fit.shares) * fit.graph.unit_gbps};
+          static_cast<double>(fit.shares) * fit.graph.unit_gbps, fit.shares};
 }
 
 Graph ranks_only(Graph graph) {
@@ -173,8 +156,49 @@ Graph ranks_only(Graph graph) {
 Trees two_way_trees(const Graph& given, Ways ways) {
   const Graph graph = both_ways(given);
   const std::vector<int64_t> demand(graph.num_ranks, 1);
-  Trees trees = out_trees(graph, demand, least_cut(graph, demand).rate, ways);
+  const Fraction rate = least_cut(graph, demand).rate;
+  if (rate.numerator() == 0) return {};  // one-way links are all that joins some ranks
+  Trees trees = out_trees(graph, demand, rate, ways, share_count(graph));
   trees.gbps *= graph.num_ranks / 2.0;
+  return trees;
+}
+
+// Of the trees up and down at each root one pair after the other, the next of either side as its
+// share is used up. Both sides have `shares` at every root that has any.
+std::vector<Tree> paired(const std::vector<Tree>& up, const std::vector<Tree>& down) {
+  std::vector<Tree> pairs;
+  const uint32_t num_ranks = static_cast<uint32_t>(up.front().parent.size());
+  for (uint32_t root = 0; root < num_ranks; ++root) {
+    std::vector<Tree> rest;
+    for (const Tree& tree : up) {
+      if (tree.root == root) rest.push_back(tree);
+    }
+    for (const Tree& tree : down) {
+      if (tree.root != root) continue;
+      for (int64_t left = tree.weight; left > 0;) {
+        Tree pair = {root, tree.parent, std::min(left, rest.back().weight), rest.back().parent};
+        left -= pair.weight;
+        rest.back().weight -= pair.weight;
+        if (rest.back().weight == 0) rest.pop_back();
+        pairs.push_back(std::move(pair));
+      }
+    }
+  }
+  return pairs;
+}
+
+// Up by the trees of reduce_scatter and down by those of all_gather, each on a part of every link:
+// also where links go one way only, which no tree goes up and down.
+Trees separate_trees(const Graph& graph, const std::vector<int64_t>& demand, Ways ways) {
+  const Graph back = reversed(graph);
+  Trees down = out_trees(graph, demand, least_cut(graph, demand).rate, ways, share_count(graph));
+  if (down.shares == 0) return {};
+  const ShareCount same = {down.shares, down.shares};
+  const Trees up = out_trees(back, demand, least_cut(back, demand).rate, ways, same);
+  if (up.shares != down.shares) return {};
+  Trees trees = {paired(up.trees, down.trees), up.gbps * down.gbps / (up.gbps + down.gbps),
+                 down.shares};
+  trees.gbps *= static_cast<double>(std::accumulate(demand.begin(), demand.end(), int64_t{0}));
   return trees;
 }
 
@@ -184,6 +208,7 @@ Trees undirected_trees(const Graph& given, Ways ways) {
   if (has_switches(graph)) {
     const std::vector<int64_t> demand(graph.num_ranks, 1);
     const auto shares = boost::rational_cast<int64_t>(least_cut(graph, demand).rate * kFine);
+    if (shares == 0) return {};
     graph = without_switches(scaled(graph, kFine, 1), times(demand, shares), ways);
     graph = both_ways(graph);
   }
@@ -197,36 +222,6 @@ double fraction_of(const std::vector<Tree>& trees, const Tree& tree) {
   double all = 0;
   for (const Tree& each : trees) all += static_cast<double>(each.weight);
   return static_cast<double>(tree.weight) / all;
-}
-
-// Zero where a tree has an edge that no message can take.
-double routed_rate(const Collective& collective, const topo::Topology& topology,
-                   const std::vector<Tree>& trees) {
-  topo::Router router(topology);
-  std::vector<double> load(topology.links.size(), 0);
-  bool has_routes = true;
-  const auto send = [&](uint32_t from, uint32_t to, double amount) {
-    const auto route = router.route(Rank{from}, Rank{to});
-    has_routes = has_routes && route.ok();
-    if (!route) return;
-    for (const topo::LinkId link : *route) load[link.value] += amount;
-  };
-  const bool goes_down = !is_upward(collective.kind);
-  const bool goes_up = is_reducing(collective.kind);
-  for (const Tree& tree : trees) {
-    const double amount = fraction_of(trees, tree);
-    for (uint32_t r = 0; r < tree.parent.size(); ++r) {
-      if (tree.parent[r] == kNoParent) continue;
-      if (goes_down) send(tree.parent[r], r, amount);
-      if (goes_up) send(r, tree.parent[r], amount);
-    }
-  }
-  if (!has_routes || trees.empty()) return 0;
-  double rate = std::numeric_limits<double>::infinity();
-  for (size_t l = 0; l < load.size(); ++l) {
-    if (load[l] > 0) rate = std::min(rate, topology.links[l].gbps / load[l]);
-  }
-  return rate;
 }
 
 Bound bound_of(const Collective& collective, const Graph& graph) {
@@ -261,7 +256,7 @@ void try_ways(const Collective& collective, const topo::Topology& topology, Ways
   const Graph& graph = packing.fabric.graph;
   if (collective.kind != CollectiveKind::kAllReduce) {
     Trees trees = out_trees(is_upward(collective.kind) ? reversed(graph) : graph,
-                            demand_of(collective), packing.bound.rate, ways);
+                            demand_of(collective), packing.bound.rate, ways, share_count(graph));
     if (has_block_per_rank(collective.kind)) trees.gbps *= collective.num_ranks;
     keep_if_better(collective, topology, std::move(trees), packing);
     return;
@@ -273,6 +268,22 @@ void try_ways(const Collective& collective, const topo::Topology& topology, Ways
   const bool is_many = has_switches(graph) && graph.num_ranks > kMaxExactRanks;
   if (is_best(packing) || is_many) return;
   keep_if_better(collective, topology, undirected_trees(graph, ways), packing);
+  if (is_best(packing) || is_symmetric(graph)) return;
+  keep_if_better(collective, topology,
+                 separate_trees(graph, std::vector<int64_t>(graph.num_ranks, 1), ways), packing);
+}
+
+// Where the trees fall short of the bound, what mends trees after a failure may do them good too.
+// Not beside slow links, which it would use, whatever the bound says.
+void improve(const Collective& collective, const topo::Topology& topology, Packing& packing) {
+  if (is_best(packing) || packing.routed_gbps == 0 || packing.fabric.leaves_slow) return;
+  Result<Repaired> better = repair(collective, packing.trees, topology);
+  if (!better) return;
+  const bool is_deeper = max_depth(better->trees) > max_depth(packing.trees);
+  const double worth = is_deeper ? kWorthDepth : 1 + kRounding;
+  if (better->routed_gbps <= packing.routed_gbps * worth) return;
+  packing.trees = std::move(better->trees);
+  packing.routed_gbps = packing.trees_gbps = better->routed_gbps;
 }
 
 Status add_trees(const Collective& collective, const topo::Topology& topology, Method method,
@@ -284,15 +295,20 @@ Status add_trees(const Collective& collective, const topo::Topology& topology, M
     const bool is_small = collective.num_ranks <= kMaxExactRanks;
     const bool is_quick = is_small || is_rooted(collective.kind);
     try_ways(collective, topology, is_quick ? Ways::kRoutesOnly : Ways::kEvenly, packing);
-    if (!is_best(packing) && (is_small || packing.routed_gbps == 0)) {
+    // Beside fast links only the routes are slow.
+    const bool may_leave_routes = method == Method::kExact;
+    if (may_leave_routes && !is_best(packing) && (is_small || packing.routed_gbps == 0)) {
       try_ways(collective, topology, Ways::kAny, packing);
     }
   }
   if (packing.routed_gbps == 0) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("no trees were found for {} on {} whose every edge a message can take",
-                             to_string(collective.kind), topology.name)};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("no trees were found for {} on {} whose every edge a message can take; "
+                    "--algo greedy needs none",
+                    to_string(collective.kind), topology.name)};
   }
+  if (method == Method::kExact) improve(collective, topology, packing);
   packing.depth = max_depth(packing.trees);
   return {};
 }
@@ -327,7 +343,7 @@ bool is_packed(CollectiveKind kind, Method method) {
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kReduce:
     case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter: return method == Method::kExact;
+    case CollectiveKind::kReduceScatter: return method != Method::kBlink;
     case CollectiveKind::kAllToAll:
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
@@ -337,16 +353,56 @@ bool is_packed(CollectiveKind kind, Method method) {
   return false;
 }
 
-Result<Packing> pack(const Collective& collective, const topo::Topology& topology, Method method) {
+double routed_rate(const Collective& collective, const topo::Topology& topology,
+                   const std::vector<Tree>& trees) {
+  topo::Router router(topology);
+  std::vector<double> load(topology.links.size(), 0);
+  bool has_routes = true;
+  const auto send = [&](uint32_t from, uint32_t to, double amount) {
+    const auto route = router.route(Rank{from}, Rank{to});
+    has_routes = has_routes && route.ok();
+    if (!route) return;
+    for (const topo::LinkId link : *route) load[link.value] += amount;
+  };
+  const bool goes_down = !is_upward(collective.kind);
+  const bool goes_up = is_reducing(collective.kind);
+  for (const Tree& tree : trees) {
+    const double amount = fraction_of(trees, tree);
+    for (uint32_t r = 0; r < tree.parent.size(); ++r) {
+      if (r == tree.root) continue;
+      if (goes_down) send(tree.parent[r], r, amount);
+      if (goes_up) send(r, tree.up_parent(r), amount);
+    }
+  }
+  if (!has_routes || trees.empty()) return 0;
+  double rate = std::numeric_limits<double>::infinity();
+  for (size_t l = 0; l < load.size(); ++l) {
+    if (load[l] > 0) rate = std::min(rate, topology.links[l].gbps / load[l]);
+  }
+  return rate;
+}
+
+Result<Packing> bounds_for(const Collective& collective, const topo::Topology& topology,
+                           Method method) {
   TUTTI_TRY(check_request(collective, topology, method));
   Packing packing;
-  TUTTI_ASSIGN(packing.fabric, fabric_of(topology));
+  TUTTI_ASSIGN(packing.fabric,
+               fabric_of(topology, method == Method::kSlow ? Links::kSlow : Links::kFast));
   if (collective.num_ranks == 1) return packing;
   const Graph& graph = packing.fabric.graph;
   packing.bound = bound_of(collective, graph);
   packing.bound_gbps = gbps_of(collective, graph, packing.bound.rate);
   const Graph& whole = packing.fabric.whole;
   packing.whole_gbps = gbps_of(collective, whole, bound_of(collective, whole).rate);
+  if (const Graph& relayed = packing.fabric.relayed; relayed.num_nodes() > 0) {
+    packing.relay_gbps = gbps_of(collective, relayed, bound_of(collective, relayed).rate);
+  }
+  return packing;
+}
+
+Result<Packing> pack(const Collective& collective, const topo::Topology& topology, Method method) {
+  TUTTI_ASSIGN(Packing packing, bounds_for(collective, topology, method));
+  if (collective.num_ranks == 1) return packing;
   TUTTI_TRY(add_trees(collective, topology, method, packing));
   return packing;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace tutti::plan::packing {
@@ -32,7 +33,8 @@ std::vector<uint32_t> depths(const Tree& tree) {
 
 uint32_t depth(const Tree& tree) {
   const std::vector<uint32_t> all = depths(tree);
-  return *std::max_element(all.begin(), all.end());
+  const uint32_t down = *std::max_element(all.begin(), all.end());
+  return tree.up.empty() ? down : std::max(down, depth({tree.root, tree.up, tree.weight}));
 }
 
 uint32_t max_depth(const std::vector<Tree>& trees) {
@@ -42,17 +44,24 @@ uint32_t max_depth(const std::vector<Tree>& trees) {
 }
 
 std::vector<Tree> merged(std::vector<Tree> trees) {
-  std::map<std::pair<uint32_t, std::vector<uint32_t>>, int64_t> weights;
-  for (Tree& tree : trees) weights[{tree.root, std::move(tree.parent)}] += tree.weight;
+  using Ranks = std::vector<uint32_t>;
+  std::map<std::tuple<uint32_t, Ranks, Ranks>, int64_t> weights;
+  for (Tree& tree : trees) {
+    weights[{tree.root, std::move(tree.parent), std::move(tree.up)}] += tree.weight;
+  }
   std::vector<Tree> result;
-  for (const auto& [key, weight] : weights) result.push_back({key.first, key.second, weight});
+  for (const auto& [key, weight] : weights) {
+    const auto& [root, parent, up] = key;
+    result.push_back({root, parent, weight, up});
+  }
   return result;
 }
 
 std::vector<Tree> unmerged(const std::vector<Tree>& trees) {
   std::vector<Tree> result;
   for (const Tree& tree : trees) {
-    for (int64_t i = 0; i < tree.weight; ++i) result.push_back({tree.root, tree.parent, 1});
+    for (int64_t i = 0; i < tree.weight; ++i)
+      result.push_back({tree.root, tree.parent, 1, tree.up});
   }
   return result;
 }

@@ -12,10 +12,18 @@ struct Tree {
   uint32_t root = 0;
   std::vector<uint32_t> parent;  // by rank; kNoParent at the root
   int64_t weight = 1;            // shares
+  // Where sums go, if by another tree than the one that data comes down; same root. Empty: the
+  // same.
+  std::vector<uint32_t> up = {};
+
+  [[nodiscard]] uint32_t up_parent(uint32_t rank) const {
+    return up.empty() ? parent[rank] : up[rank];
+  }
 };
 
+// Of each rank: the number of hops from the root.
 [[nodiscard]] std::vector<uint32_t> depths(const Tree& tree);
-// Of the deepest rank: the number of hops from the root.
+// Of the deepest rank, up or down.
 [[nodiscard]] uint32_t depth(const Tree& tree);
 [[nodiscard]] uint32_t max_depth(const std::vector<Tree>& trees);
 

@@ -94,6 +94,88 @@ TEST(Pack, RelaysThroughRanks) {
   EXPECT_EQ(packing.depth, 3u);
 }
 
+// a and b behind one switch, c and d behind another; between the two links go one way only.
+topo::Topology switches_joined_one_way() {
+  topo::Topology topology;
+  topology.name = "one way";
+  const topo::Wire wire = {topo::LinkClass::kNvlink, 25, 700};
+  for (const char* name : {"a", "b", "c", "d"}) topo::add_rank(topology, name, 0);
+  for (uint32_t half = 0; half < 2; ++half) {
+    const topo::NodeId middle =
+        topo::add_node(topology, topo::NodeKind::kSwitch, half == 0 ? "s" : "t");
+    topo::connect(topology, topology.ranks[2 * half], middle, wire);
+    topo::connect(topology, topology.ranks[2 * half + 1], middle, wire);
+  }
+  topo::add_link(topology, topology.ranks[1], topology.ranks[2], wire);
+  topo::add_link(topology, topology.ranks[3], topology.ranks[0], wire);
+  return topology;
+}
+
+topo::Topology one_way_ring(uint32_t num_ranks) {
+  topo::Topology topology;
+  topology.name = "one-way ring";
+  for (uint32_t r = 0; r < num_ranks; ++r) topo::add_rank(topology, "r" + std::to_string(r), 0);
+  for (uint32_t r = 0; r < num_ranks; ++r) {
+    topo::add_link(topology, topology.ranks[r], topology.ranks[(r + 1) % num_ranks],
+                   {topo::LinkClass::kNvlink, 25, 700});
+  }
+  return topology;
+}
+
+TEST(Pack, ServesLinksThatGoOneWay) {
+  expect_sound(switches_joined_one_way());
+  expect_sound(one_way_ring(3));
+  expect_sound(one_way_ring(7));
+}
+
+// Every byte crosses each of the three links four times: a sum to each third, and that to the
+// others.
+TEST(Pack, SendsSumsUpByOtherTreesThanDownWhereLinksGoOneWay) {
+  const Packing packing = pack({CollectiveKind::kAllReduce, 3}, one_way_ring(3)).value();
+  EXPECT_DOUBLE_EQ(packing.routed_gbps, 25 * 3 / 4.0);
+  EXPECT_DOUBLE_EQ(packing.bound_gbps, 25 * 3 / 4.0);
+  EXPECT_THAT(summary(packing), HasSubstr("as fast as any schedule"));
+}
+
+// What a probe measures: no two links of a DGX-1V are as fast as each other.
+topo::Topology measured_dgx1v() {
+  topo::Topology topology = machine("dgx-1v");
+  const double per_link[] = {22.93, 23.11, 23.195, 23.415, 23.11,  23.38, 22.045, 22.7,
+                             23.42, 22.97, 23.35,  22.17,  22.705, 22.37, 22.82,  22.86};
+  size_t next = 0;
+  for (size_t l = 0; l + 1 < topology.links.size(); l += 2) {
+    if (topology.links[l].link_class != topo::LinkClass::kNvlink) continue;
+    const double wires = topology.links[l].gbps / 25;
+    topology.links[l].gbps = topology.links[l + 1].gbps = wires * per_link[next++ % 16];
+  }
+  return topology;
+}
+
+TEST(Pack, ComesNearTheBoundWithMeasuredRates) {
+  const topo::Topology topology = measured_dgx1v();
+  for (const CollectiveKind kind : kServed) {
+    SCOPED_TRACE(to_string(kind));
+    const Packing packing = pack({kind, 8}, topology).value();
+    EXPECT_GE(packing.routed_gbps, 0.95 * packing.bound_gbps);
+    if (is_rooted(kind)) {
+      EXPECT_LE(packing.trees.size(), 16u);
+    }
+  }
+}
+
+// A third of a link is no whole number of kB/s.
+TEST(Pack, TakesWhatRoundingToKilobytesLosesForNothing) {
+  const topo::Topology third =
+      topo::change_link(machine("dgx-1v"), {"gpu0", "gpu3", 1 / 3.0}).value();
+  for (const CollectiveKind kind : kServed) {
+    SCOPED_TRACE(to_string(kind));
+    const Packing packing = pack({kind, 8}, third).value();
+    EXPECT_GE(packing.routed_gbps, 0.99 * packing.bound_gbps);
+  }
+  const Packing packing = pack({CollectiveKind::kBroadcast, 8}, third).value();
+  EXPECT_THAT(summary(packing), HasSubstr("as fast as any schedule"));
+}
+
 TEST(Pack, KeepsToNvlinkWhereThatSuffices) {
   const Packing packing = pack({CollectiveKind::kBroadcast, 8}, machine("dgx-1v")).value();
   const topo::Topology topology = machine("dgx-1v");
@@ -114,6 +196,18 @@ TEST(Certificate, NamesTheCutItsLinksAndWhatTheOthersCouldAdd) {
   EXPECT_THAT(text, HasSubstr("gpu0->gpu4 50"));
   EXPECT_THAT(text, HasSubstr("pcie"));
   EXPECT_THAT(summary(packing), HasSubstr("as fast as any schedule"));
+}
+
+TEST(Certificate, BoundsTheTimeByTheCutAndItsLatency) {
+  const topo::Topology topology = machine("dgx-1v");
+  const Packing packing = pack({CollectiveKind::kBroadcast, 8}, topology).value();
+  EXPECT_DOUBLE_EQ(least_ns(topology, packing, 150'000), 1000 + 700);
+  for (const CollectiveKind kind : kServed) {
+    const Collective collective{kind, 8};
+    const auto plan = plan_packed(collective, topology, "packed", 0, 4096).value();
+    EXPECT_LE(least_ns(topology, plan.packing, 4096), plan.ns) << to_string(kind);
+  }
+  EXPECT_EQ(least_ns(topology, Packing{}, 8), 0);
 }
 
 TEST(Certificate, LeavesOutWhatBelongsToOtherDevices) {
@@ -167,6 +261,26 @@ TEST(Pack, TellsADisconnectedTopologyFromALinkWithoutRate) {
   EXPECT_THAT(refusal({CollectiveKind::kBroadcast, 2}, islands), HasSubstr("shares a"));
 }
 
+TEST(Pack, SaysWhatDevicesWithoutARankWouldBeWorthAsRelays) {
+  const Collective broadcast{CollectiveKind::kBroadcast, 5};
+  const topo::Topology fragment = some_of("dgx-1v", {0, 1, 2, 4, 7});
+  const Packing packing = pack(broadcast, fragment).value();
+  // Into GPUs 1 and 2 lead two links from GPU 0, and through GPUs 3, 5 and 6 as many as they have.
+  EXPECT_GT(packing.relay_gbps, packing.bound_gbps);
+  EXPECT_LE(packing.relay_gbps,
+            pack({CollectiveKind::kBroadcast, 8}, machine("dgx-1v"))->bound_gbps);
+  EXPECT_THAT(certificate(broadcast, fragment, packing), HasSubstr("hold no rank relayed"));
+  EXPECT_EQ(pack({CollectiveKind::kBroadcast, 8}, machine("dgx-1v"))->relay_gbps, 0);
+}
+
+// Routes alone leave a fourteenth of the rate here: one NIC then serves all.
+TEST(Pack, ComesNearTheBoundOnTwoMachinesWhoseNicFailed) {
+  const topo::Topology two = topo::without_link(machine("dgx-2*2"), "node0/nic0", "fabric").value();
+  const Packing packing = pack({CollectiveKind::kBroadcast, 32}, two).value();
+  EXPECT_GE(packing.routed_gbps, 0.9 * packing.bound_gbps);
+  EXPECT_LE(packing.routed_gbps, packing.bound_gbps * (1 + kRounding));
+}
+
 TEST(PackedPlan, ChoosesMorePiecesForLongerMessages) {
   const topo::Topology topology = machine("dgx-1v");
   const Collective broadcast{CollectiveKind::kBroadcast, 8};
@@ -176,6 +290,64 @@ TEST(PackedPlan, ChoosesMorePiecesForLongerMessages) {
   EXPECT_EQ(many.schedule.name, "packed");
   EXPECT_EQ(plan_packed(broadcast, topology, "packed", 3, 1 << 28)->chunks, 3u);
   EXPECT_EQ(plan_packed(broadcast, topology, "ring", 0, 8).error().code, ErrorCode::kNotFound);
+}
+
+// Two machines behind a switch each, with narrow links of long latency between: the blocks of one
+// cross to the other and are spread there.
+topo::Topology two_crossbars() {
+  topo::Topology topology;
+  topology.name = "two crossbars";
+  for (uint32_t r = 0; r < 8; ++r) {
+    topo::add_rank(topology, "gpu" + std::to_string(r), 0);
+    topology.nodes.back().machine = r / 4;
+  }
+  for (uint32_t half = 0; half < 2; ++half) {
+    const topo::NodeId hub =
+        topo::add_node(topology, topo::NodeKind::kSwitch, "switch" + std::to_string(half));
+    topology.nodes.back().machine = half;
+    for (uint32_t g = 0; g < 4; ++g) {
+      topo::connect(topology, topology.ranks[4 * half + g], hub,
+                    {topo::LinkClass::kNvlink, 125, 350});
+    }
+    for (const uint32_t g : {1u, 3u}) {
+      topo::add_link(topology, topology.ranks[4 * half + g], topology.ranks[4 * (1 - half) + g - 1],
+                     {topo::LinkClass::kNetwork, 12.5, 2600});
+    }
+  }
+  return topology;
+}
+
+TEST(QuickTrees, TakeTheLeastLatencyForAShortMessage) {
+  const Collective all_gather{CollectiveKind::kAllGather, 8};
+  const auto quick = plan_packed(all_gather, two_crossbars(), "quick", 0, 8).value();
+  // To the sender of a machine, across, and on from there: 700 + 2600 + 700, and the bytes.
+  EXPECT_GE(quick.ns, 4000);
+  EXPECT_LE(quick.ns, 4010);
+  EXPECT_EQ(quick.schedule.name, "quick");
+}
+
+TEST(QuickTrees, CrossNarrowLinksOnceWhereTheMessageIsLong) {
+  const Collective all_gather{CollectiveKind::kAllGather, 8};
+  const auto quick = plan_packed(all_gather, two_crossbars(), "quick", 0, 1 << 26).value();
+  // Four blocks over two links.
+  EXPECT_GE(quick.packing.routed_gbps, 0.9 * 12.5 * 8 / 2);
+}
+
+TEST(QuickTrees, ServeAllThatTreesServe) {
+  for (const topo::Topology& topology :
+       {two_crossbars(), machine("dgx-1v"), machine("ring:5"), one_way_ring(4)}) {
+    for (const CollectiveKind kind : kServed) {
+      SCOPED_TRACE(topology.name + " " + std::string(to_string(kind)));
+      const Collective collective{kind, topology.num_ranks(), is_rooted(kind) ? 1u : 0u};
+      const auto quick = plan_packed(collective, topology, "quick", 0, 1000);
+      ASSERT_TRUE(quick.ok()) << quick.error().message;
+      expect_proved_and_right(quick->schedule);
+    }
+  }
+  const auto alone =
+      plan_packed({CollectiveKind::kAllReduce, 1}, some_of("dgx-1v", {3}), "quick", 0, 1000);
+  ASSERT_TRUE(alone.ok());
+  expect_proved_and_right(alone->schedule);
 }
 
 TEST(PackedPlan, OfBlinkIsNoFasterThanThatOfTheExactPacking) {

@@ -24,6 +24,7 @@ TEST(Broadcast, IsRightForAnyRanksAndRoot) {
     for (const uint32_t root : some_roots(p)) {
       expect_right(broadcast("binomial", p, root));
       expect_right(broadcast("direct", p, root));
+      expect_right(broadcast("spread", p, root));
       expect_right(broadcast("scatter_all_gather", p, root));
       for (const uint32_t chunks : {1u, 3u}) {
         expect_right(broadcast("chain", p, root, {.chunks = chunks}));
@@ -35,7 +36,7 @@ TEST(Broadcast, IsRightForAnyRanksAndRoot) {
 
 TEST(Broadcast, OfOneRankIsACopy) {
   for (const std::string_view algorithm :
-       {"binomial", "chain", "scatter_all_gather", "double_tree", "direct"}) {
+       {"binomial", "chain", "scatter_all_gather", "double_tree", "direct", "spread"}) {
     const ir::Schedule schedule = broadcast(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -107,6 +108,23 @@ TEST(BroadcastScatterAllGather, SendsNobodyWhatItHas) {
         for (uint32_t i = 0; i < step->num_chunks; ++i) ++taken[step->dst_index + i];
       }
       EXPECT_THAT(taken, testing::Each(r == p / 2 ? 0u : 1u)) << "rank " << r << " of " << p;
+    }
+  }
+}
+
+TEST(BroadcastSpread, EveryoneGivesEveryoneItsOwnChunk) {
+  for (const uint32_t p : rank_counts()) {
+    const uint32_t root = p / 2;
+    const ir::Schedule schedule = broadcast("spread", p, root);
+    for (uint32_t r = 0; r < p; ++r) {
+      std::vector<uint32_t> given(p, 0);
+      for (const Step* step : all_steps(schedule.ranks[r])) {
+        if (step->kind != StepKind::kSend || step->src_buffer != ir::Buffer::kOutput) continue;
+        EXPECT_EQ(step->src(), ir::output(r));
+        ++given[step->send_peer.value];
+      }
+      for (uint32_t q = 0; q < p; ++q) EXPECT_EQ(given[q], q == r ? 0u : 1u) << r << " to " << q;
+      EXPECT_EQ(chunks_sent(schedule, r), (p - 1) * (r == root ? 2u : 1u));
     }
   }
 }

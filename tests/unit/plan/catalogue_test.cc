@@ -28,9 +28,10 @@ TEST(Catalogue, HasEveryAlgorithmByTheNameOfTheCommandLine) {
               ElementsAre("ring", "recursive_doubling", "rabenseifner", "double_tree", "one_shot",
                           "two_shot", "pull", "pull_all", "two_level"));
   EXPECT_THAT(names_of(CollectiveKind::kReduce),
-              ElementsAre("binomial", "reduce_scatter_gather", "chain", "pull"));
-  EXPECT_THAT(names_of(CollectiveKind::kBroadcast),
-              ElementsAre("binomial", "chain", "scatter_all_gather", "double_tree", "direct"));
+              ElementsAre("binomial", "reduce_scatter_gather", "chain", "pull", "spread"));
+  EXPECT_THAT(
+      names_of(CollectiveKind::kBroadcast),
+      ElementsAre("binomial", "chain", "scatter_all_gather", "double_tree", "direct", "spread"));
   EXPECT_THAT(names_of(CollectiveKind::kAllGather),
               ElementsAre("ring", "recursive_doubling", "bruck", "neighbor_exchange", "direct"));
   EXPECT_THAT(names_of(CollectiveKind::kReduceScatter),
@@ -82,7 +83,7 @@ TEST(Catalogue, ListsWhatExistsWhenANameDoesNot) {
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(found.error().message,
             "broadcast has no algorithm \"ring\"; it has: binomial, chain, scatter_all_gather, "
-            "double_tree, direct");
+            "double_tree, direct, spread");
 }
 
 TEST(Catalogue, RefusesAnOptionThatIsNotTakenAndSaysWhoTakesIt) {

@@ -96,6 +96,19 @@ TEST(ClosedForms, DirectBroadcastAndPulledReduce) {
   }
 }
 
+TEST(ClosedForms, SpreadBroadcastAndReduce) {
+  for (const uint32_t p : kRankCounts) {
+    const uint64_t chunk = 4096;
+    const double bytes = (p - 1) * static_cast<double>(chunk) * kBeta;
+    EXPECT_DOUBLE_EQ(simulated(of(CollectiveKind::kBroadcast, p), "spread", p * chunk),
+                     2 * kAlpha + 2 * bytes)
+        << p;
+    EXPECT_DOUBLE_EQ(simulated(of(CollectiveKind::kReduce, p), "spread", p * chunk),
+                     p * kAlpha + 2 * bytes)
+        << p;
+  }
+}
+
 // Exact for powers of two; elsewhere the formula is an upper bound, by less than a third.
 TEST(ClosedForms, DoubleTreeBroadcastIsAtMostItsFormulaAndNearIt) {
   for (const uint32_t p : rank_counts()) {

@@ -21,6 +21,7 @@ TEST(Reduce, IsRightForAnyRanksAndRoot) {
     for (const uint32_t root : some_roots(p)) {
       expect_right(reduce("binomial", p, root));
       expect_right(reduce("pull", p, root));
+      expect_right(reduce("spread", p, root));
       expect_right(reduce("reduce_scatter_gather", p, root));
       for (const uint32_t chunks : {1u, 2u, 5u}) {
         expect_right(reduce("chain", p, root, {.chunks = chunks}));
@@ -30,7 +31,8 @@ TEST(Reduce, IsRightForAnyRanksAndRoot) {
 }
 
 TEST(Reduce, OfOneRankIsACopy) {
-  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather", "pull"}) {
+  for (const std::string_view algorithm :
+       {"binomial", "chain", "reduce_scatter_gather", "pull", "spread"}) {
     const ir::Schedule schedule = reduce(algorithm, 1);
     ASSERT_EQ(ir::num_steps(schedule), 1u) << algorithm;
     EXPECT_EQ(schedule.step(Rank{0}, {0, 0}).kind, StepKind::kCopy);
@@ -104,8 +106,29 @@ TEST(ReduceReduceScatterGather, EveryRankReducesEachChunkOnceButTheOneItStarts) 
   }
 }
 
+TEST(ReduceSpread, EveryRankAddsUpItsOwnChunkAndTheRootTakesTheSums) {
+  for (const uint32_t p : rank_counts()) {
+    const uint32_t root = p / 2;
+    const ir::Schedule schedule = reduce("spread", p, root);
+    for (uint32_t r = 0; r < p; ++r) {
+      uint32_t num_added = 0;
+      uint32_t num_taken = 0;
+      for (const Step* step : all_steps(schedule.ranks[r])) {
+        if (step->kind == StepKind::kRecv) ++num_taken;
+        if (!ir::reduces(step->kind)) continue;
+        ++num_added;
+        EXPECT_EQ(step->dst(), r == root ? ir::output(r) : ir::scratch(0));
+      }
+      EXPECT_EQ(num_added, p - 1) << "rank " << r << " of " << p;
+      EXPECT_EQ(num_taken, r == root ? p - 1 : 0) << "rank " << r << " of " << p;
+      EXPECT_EQ(schedule.ranks[r].scratch.size(), r == root ? 0u : 1u);
+    }
+  }
+}
+
 TEST(Reduce, KeepsPartialResultsInScratchButAtTheRoot) {
-  for (const std::string_view algorithm : {"binomial", "chain", "reduce_scatter_gather", "pull"}) {
+  for (const std::string_view algorithm :
+       {"binomial", "chain", "reduce_scatter_gather", "pull", "spread"}) {
     const ir::Schedule schedule = reduce(algorithm, 7, 3);
     for (uint32_t r = 0; r < 7; ++r) {
       for (const Step* step : all_steps(schedule.ranks[r])) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "plan/packed.h"
 #include "sim/simulate.h"
+#include "topo/build.h"
 #include "topo/machines.h"
 #include "topo/open.h"
 #include "topo/variants.h"
@@ -48,8 +50,8 @@ TEST(Select, TakesThePipelineForALongMessageAndSaysThatBandwidthBoundsIt) {
 
 TEST(Select, ListsEveryAlgorithmTheFastestFirst) {
   const Selection selection = select(kReduceOf8, switch_of(8), 1 << 20).value();
-  ASSERT_EQ(selection.candidates.size(), 22u)
-      << "two, two with six choices of chunks each, and packed with eight";
+  ASSERT_EQ(selection.candidates.size(), 25u)
+      << "three, two with six choices of chunks each, packed with eight, quick and greedy";
   EXPECT_TRUE(std::is_sorted(selection.candidates.begin(), selection.candidates.end(),
                              [](const auto& a, const auto& b) { return a.ns < b.ns; }));
   EXPECT_EQ(selection.candidates.front().algorithm->name, selection.schedule.name);
@@ -103,15 +105,15 @@ TEST(Select, EstimatesTheStepsOfWhatItSkips) {
   const Selection selection = select(reduce, switch_of(200), 8, options).value();
   uint32_t num_skipped = 0;
   for (const Candidate& candidate : selection.candidates) {
-    if (candidate.skipped.empty() || candidate.algorithm->name == "packed") continue;
+    if (candidate.skipped.empty() || needs_topology(candidate.algorithm->name)) continue;
     ++num_skipped;
     const auto truth = static_cast<double>(
         ir::num_steps(make(reduce, candidate.algorithm->name, candidate.options).value()));
     EXPECT_GT(static_cast<double>(candidate.num_steps), 0.9 * truth) << describe(candidate);
     EXPECT_LT(static_cast<double>(candidate.num_steps), 1.5 * truth) << describe(candidate);
   }
-  EXPECT_EQ(num_skipped, 12u)
-      << "reduce_scatter_gather, all pulls, all chains but that of one piece";
+  EXPECT_EQ(num_skipped, 13u)
+      << "reduce_scatter_gather, spread, all pulls, all chains but that of one piece";
 }
 
 // A ring of links with one missing: trees that know it beat everything that does not.
@@ -121,8 +123,10 @@ TEST(Select, TakesPackedTreesWhereLinksAreUneven) {
           .value();
   const Collective broadcast{.kind = CollectiveKind::kBroadcast, .num_ranks = 5};
   const Selection selection = select(broadcast, topology, 1 << 28).value();
-  EXPECT_EQ(selection.schedule.name, "packed");
-  EXPECT_EQ(selection.candidates.front().algorithm->name, "packed");
+  // And with PCIe, which they leave idle, they are faster still.
+  EXPECT_EQ(selection.schedule.name, "mixed");
+  EXPECT_EQ(selection.candidates[0].algorithm->name, "mixed");
+  EXPECT_EQ(selection.candidates[1].algorithm->name, "packed");
 }
 
 TEST(Select, SaysWhyPackedTreesAreNotTried) {
@@ -130,6 +134,57 @@ TEST(Select, SaysWhyPackedTreesAreNotTried) {
   const Selection selection = select(reduce, switch_of(17), 8).value();
   EXPECT_EQ(selection.candidates.back().algorithm->name, "packed");
   EXPECT_THAT(selection.candidates.back().skipped, HasSubstr("16 ranks"));
+}
+
+// all_to_all has no packed trees; on a ring of cables what knows the cables wins.
+TEST(Select, TriesGreedySchedulesWherePackedTreesAreNot) {
+  const Collective all_to_all{.kind = CollectiveKind::kAllToAll, .num_ranks = 9};
+  const Selection selection = select(all_to_all, topo::open("torus:3x3").value(), 1 << 24).value();
+  EXPECT_EQ(selection.schedule.name, "greedy");
+  const Collective all_gather{.kind = CollectiveKind::kAllGather, .num_ranks = 25};
+  EXPECT_EQ(select(all_gather, topo::open("torus:5x5").value(), 1 << 26).value().schedule.name,
+            "greedy");
+}
+
+// Three in a row: no message goes from one end to the other, so half of the catalogue cannot run.
+TEST(Select, TakesWhatCanRunWhereSomeRanksHaveNoRoute) {
+  topo::Topology row;
+  row.name = "row";
+  for (const char* name : {"a", "b", "c"}) topo::add_rank(row, name, 0);
+  const topo::Wire wire = {topo::LinkClass::kNvlink, 25, 700};
+  topo::connect(row, row.ranks[0], row.ranks[1], wire);
+  topo::connect(row, row.ranks[1], row.ranks[2], wire);
+  for (const CollectiveKind kind :
+       {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kAllToAll}) {
+    SCOPED_TRACE(to_string(kind));
+    const auto selection = select({.kind = kind, .num_ranks = 3}, row, 1 << 20);
+    ASSERT_TRUE(selection.ok()) << selection.error().message;
+    EXPECT_TRUE(needs_topology(selection->schedule.name));
+    EXPECT_TRUE(
+        std::any_of(selection->candidates.begin(), selection->candidates.end(),
+                    [](const Candidate& each) { return each.skipped.starts_with("no route"); }));
+  }
+}
+
+TEST(Select, SaysWhichRanksCannotReachEachOther) {
+  topo::Topology islands;
+  islands.name = "islands";
+  for (const char* name : {"a", "b", "c"}) topo::add_rank(islands, name, 0);
+  const topo::Wire wire = {topo::LinkClass::kNvlink, 25, 700};
+  topo::connect(islands, islands.ranks[0], islands.ranks[1], wire);
+  const auto refused = select({.kind = CollectiveKind::kAllReduce, .num_ranks = 3}, islands, 8);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("a (rank 0) cannot reach c (rank 2)"));
+}
+
+TEST(Select, TriesGreedySchedulesAndQuickTreesBesidePackedTrees) {
+  const Collective all_gather{.kind = CollectiveKind::kAllGather, .num_ranks = 8};
+  const Selection selection = select(all_gather, topo::open("dgx-1v").value(), 1 << 20).value();
+  const std::vector<std::string> names = described(selection);
+  for (const char* name : {"greedy", "quick", "packed"}) {
+    EXPECT_TRUE(std::any_of(names.begin(), names.end(),
+                            [&](const std::string& text) { return text.starts_with(name); }));
+  }
 }
 
 TEST(Select, HasNothingToMoveForOneRank) {

@@ -1,0 +1,227 @@
+#include "plan/synth/solver/solver.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "plan/synth/solver/cbc_log.h"
+#include "plan/synth/solver/child.h"
+#include "tests/unit/sketch/with_solver.h"
+
+namespace tutti::plan::solver {
+namespace {
+
+using testing::HasSubstr;
+
+class SolverTest : public test::WithSolver {};
+
+TEST_F(SolverTest, KnapsackOfThreeIsSolved) {
+  Milp milp;  // values 10, 13, 7 and weights 3, 4, 2 within 6: the last two, 20
+  const VarId a = milp.add_binary(-10);
+  const VarId b = milp.add_binary(-13);
+  const VarId c = milp.add_binary(-7);
+  milp.at_most({{a, 3}, {b, 4}, {c, 2}}, 6);
+  const Solution solution = solver().solve(milp, {}).value();
+  EXPECT_EQ(solution.outcome, Outcome::kOptimal);
+  EXPECT_EQ(solution.cost, -20);
+  EXPECT_EQ(solution.bound, -20);
+  EXPECT_EQ((std::vector{solution.is_set(a), solution.is_set(b), solution.is_set(c)}),
+            (std::vector{false, true, true}));
+}
+
+TEST_F(SolverTest, EqualitiesRangesAndFreeVariablesAreKept) {
+  Milp milp;
+  const VarId x = milp.add({.low = -kInfinity, .high = 10, .cost = 1});
+  const VarId y = milp.add({.low = -3, .high = 3, .cost = 0});
+  milp.equal({{x, 1}, {y, 1}}, 1);
+  milp.rows.push_back({{{x, 1}, {y, -1}}, -4, 8});  // 2x - 1 within -4 .. 8
+  const Solution solution = solver().solve(milp, {}).value();
+  EXPECT_EQ(solution.outcome, Outcome::kOptimal);
+  EXPECT_DOUBLE_EQ(solution.cost, -1.5);
+  EXPECT_DOUBLE_EQ(solution.values[y.value], 2.5);
+}
+
+TEST_F(SolverTest, TermsThatNameAVariableTwiceAreAddedUp) {
+  Milp milp;
+  const VarId x = milp.add({.low = 0, .high = 100, .cost = -1});
+  milp.at_most({{x, 1}, {x, 2}}, 12);
+  EXPECT_DOUBLE_EQ(solver().solve(milp, {})->cost, -4);
+}
+
+TEST_F(SolverTest, WholeNumbersAboveOneAreFound) {
+  Milp milp;
+  const VarId x = milp.add({.low = 0, .high = kInfinity, .cost = 1, .kind = VarKind::kInteger});
+  milp.at_least({{x, 2}}, 7);
+  const Solution solution = solver().solve(milp, {}).value();
+  EXPECT_EQ(solution.cost, 4);
+}
+
+TEST_F(SolverTest, WhatCannotBeIsInfeasible) {
+  Milp milp;
+  const VarId x = milp.add_binary(1);
+  milp.at_least({{x, 1}}, 2);
+  EXPECT_EQ(solver().solve(milp, {})->outcome, Outcome::kInfeasible);
+}
+
+TEST_F(SolverTest, WhatOnlyWholeNumbersForbidIsInfeasibleToo) {
+  Milp milp;
+  const VarId x = milp.add_binary();
+  const VarId y = milp.add_binary();
+  milp.equal({{x, 2}, {y, 2}}, 3);
+  EXPECT_EQ(solver().solve(milp, {})->outcome, Outcome::kInfeasible);
+}
+
+TEST_F(SolverTest, AProblemWithoutVariablesIsSolved) {
+  EXPECT_EQ(solver().solve({}, {})->outcome, Outcome::kOptimal);
+}
+
+// Forty numbers, six sums to be halved at once: far beyond what a second can prove.
+Milp hard_problem() {
+  Milp milp;
+  uint32_t seed = 12345;
+  const auto next = [&] { return seed = seed * 1664525u + 1013904223u, (seed >> 16) % 100; };
+  std::vector<VarId> chosen;
+  for (int i = 0; i < 40; ++i) chosen.push_back(milp.add_binary());
+  for (int row = 0; row < 6; ++row) {
+    std::vector<Term> terms;
+    double sum = 0;
+    for (const VarId x : chosen) {
+      terms.push_back({x, static_cast<double>(next())});
+      sum += terms.back().factor;
+    }
+    terms.push_back({milp.add({.cost = 1}), 1});
+    terms.push_back({milp.add({.cost = 1}), -1});
+    milp.equal(std::move(terms), static_cast<double>(static_cast<int>(sum) / 2));
+  }
+  return milp;
+}
+
+TEST_F(SolverTest, WhenTimeIsUpTheBestSoFarIsReturnedWithItsBound) {
+  SolveOptions options;
+  options.seconds = 1.5;
+  const Solution solution = solver().solve(hard_problem(), options).value();
+  ASSERT_EQ(solution.outcome, Outcome::kIncumbent);
+  EXPECT_FALSE(solution.was_stopped);
+  EXPECT_GE(solution.bound, 0);
+  EXPECT_LE(solution.bound, solution.cost);
+  EXPECT_EQ(solution.values.size(), 52u);
+}
+
+TEST_F(SolverTest, AStopKeepsTheBestSoFar) {
+  SolveOptions options;
+  options.seconds = 300;
+  bool has_solution = false;
+  options.progress = [&](const Progress& progress) {
+    has_solution |= progress.incumbent.has_value();
+  };
+  options.stop = [&] { return has_solution; };
+  const Solution solution = solver().solve(hard_problem(), options).value();
+  EXPECT_EQ(solution.outcome, Outcome::kIncumbent);
+  EXPECT_TRUE(solution.was_stopped);
+}
+
+TEST(MissingSolver, IsAnErrorThatSaysWhatToInstall) {
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(setenv("PATH", "/nowhere", 1), 0);
+  const auto found = find_solver();
+  ASSERT_EQ(setenv("PATH", path.c_str(), 1), 0);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(found.error().message, HasSubstr("apt-get install coinor-cbc"));
+}
+
+TEST(MissingSolver, AProgramThatCannotBeRunIsNamed) {
+  Milp milp;
+  milp.add_binary();
+  const auto answer = make_cbc("/nowhere/cbc")->solve(milp, {});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("/nowhere/cbc"));
+}
+
+TEST(MissingSolver, AProgramThatIsNoSolverIsAnErrorWithItsLastWords) {
+  Milp milp;
+  milp.add_binary();
+  const auto answer = make_cbc("/bin/echo")->solve(milp, {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kIo);
+  EXPECT_THAT(answer.error().message, HasSubstr("-timeMode"));
+}
+
+TEST(Child, LinesComeOneByOneAndTheLastNeedsNoEnd) {
+  std::vector<std::string> lines;
+  ChildOptions options;
+  options.line = [&](std::string_view line) { lines.emplace_back(line); };
+  const ChildEnd end =
+      run_child({"/bin/sh", "-c", "echo one; echo two >&2; printf three; exit 3"}, options).value();
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "three"}));
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_FALSE(end.was_interrupted);
+}
+
+TEST(Child, OneThatIgnoresAnInterruptIsKilled) {
+  ChildOptions options;
+  options.seconds = 0.05;
+  options.grace_seconds = 0.05;
+  const ChildEnd end =
+      run_child({"/bin/sh", "-c", "trap '' INT; while :; do :; done"}, options).value();
+  EXPECT_TRUE(end.was_interrupted);
+  EXPECT_TRUE(end.was_killed);
+}
+
+TEST(Child, OneThatIsAbandonedIsKilledAtOnce) {
+  ChildOptions options;
+  options.seconds = options.grace_seconds = 1000;
+  options.abandon = [] { return true; };
+  const ChildEnd end = run_child({"/bin/sh", "-c", "trap '' INT; sleep 1000"}, options).value();
+  EXPECT_TRUE(end.was_abandoned);
+  EXPECT_TRUE(end.was_killed);
+  EXPECT_FALSE(end.was_interrupted);
+}
+
+TEST(CbcLog, TellsIncumbentAndBound) {
+  Progress progress;
+  EXPECT_TRUE(read_cbc_line("Continuous objective value is 53.6667 - 0.01 seconds", progress));
+  EXPECT_EQ(progress.bound, 53.6667);
+  EXPECT_FALSE(progress.gap());
+  EXPECT_TRUE(read_cbc_line(
+      "Cbc0012I Integer solution of 92 found by DiveCoefficient after 9 iterations", progress));
+  EXPECT_TRUE(read_cbc_line(
+      "Cbc0010I After 100 nodes, 56 on tree, 69 best solution, best possible 55.2 (1.05 seconds)",
+      progress));
+  EXPECT_EQ(progress.incumbent, 69);
+  EXPECT_EQ(progress.bound, 55.2);
+  EXPECT_DOUBLE_EQ(*progress.gap(), 0.2);
+  EXPECT_FALSE(read_cbc_line("Cbc0031I 7 added rows had average density of 21", progress));
+}
+
+TEST(CbcLog, NoSolutionYetIsNoIncumbent) {
+  Progress progress;
+  EXPECT_TRUE(read_cbc_line(
+      "Cbc0010I After 0 nodes, 1 on tree, 1e+50 best solution, best possible 8 (0.5 seconds)",
+      progress));
+  EXPECT_FALSE(progress.incumbent);
+  EXPECT_EQ(progress.bound, 8);
+}
+
+TEST(CbcLog, SolutionFilesAreRead) {
+  const Solution solution =
+      read_cbc_solution(
+          "Stopped on time - objective value 16.5\n      1 C1   1   47\n**    2 C2  0.5  0\n", 4)
+          .value();
+  EXPECT_EQ(solution.outcome, Outcome::kIncumbent);
+  EXPECT_EQ(solution.cost, 16.5);
+  EXPECT_EQ(solution.values, (std::vector<double>{0, 1, 0.5, 0}));
+}
+
+TEST(CbcLog, AnswersThatAreNoneAreRefused) {
+  EXPECT_FALSE(read_cbc_solution("", 1));
+  EXPECT_FALSE(read_cbc_solution("Segmentation fault\n", 1));
+  EXPECT_FALSE(read_cbc_solution("Optimal - objective value 1\n   0 C9  1 0\n", 1));
+  EXPECT_EQ(read_cbc_solution(
+                "Stopped on time (no integer solution - continuous used) - objective value 1\n", 1)
+                ->outcome,
+            Outcome::kNothingFound);
+}
+
+}  // namespace
+}  // namespace tutti::plan::solver
