@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/bound_program.h"
@@ -204,18 +206,33 @@ class Binder {
       dep.number = step.out_number;
       dep.exported = step.exported;
     }
+    std::vector<uint64_t> received(ranks_.size());
     for (const RankView& rank : ranks_) {
       out_.largest_buffer = std::max({out_.largest_buffer, bytes(rank.total(Buffer::kInput)),
                                       bytes(rank.total(Buffer::kOutput))});
-      for (const auto& [key, steps] : rank.outs()) {
-        out_.most_messages = std::max(out_.most_messages, size32(steps));
-        for (const Step* step : steps) {
-          uint64_t elems = 0;
-          for (const uint64_t size : rank.source(*step).sizes) elems += size;
-          out_.largest_message = std::max(out_.largest_message, bytes(elems));
-        }
+      out_.most_carried = std::max(out_.most_carried, measure_sent(rank, received));
+    }
+    for (const uint64_t all : received) out_.most_carried = std::max(out_.most_carried, all);
+  }
+
+  // What a rank sends, in bytes. Adds to what each of the others receives.
+  uint64_t measure_sent(const RankView& rank, std::vector<uint64_t>& received) {
+    uint64_t sent = 0;
+    std::set<std::pair<uint64_t, uint64_t>> of_input;  // first element, bytes
+    for (const auto& [key, steps] : rank.outs()) {
+      out_.most_messages = std::max(out_.most_messages, size32(steps));
+      for (const Step* step : steps) {
+        const RankView::Source source = rank.source(*step);
+        uint64_t message = 0;
+        for (const uint64_t size : source.sizes) message += bytes(size);
+        out_.largest_message = std::max(out_.largest_message, message);
+        received[key.first] += message;
+        const bool is_new =
+            source.buffer != Buffer::kInput || of_input.emplace(source.elem, message).second;
+        if (is_new) sent += message;
       }
     }
+    return sent;
   }
 
   const ir::Schedule& schedule_;

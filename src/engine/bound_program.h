@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "engine/program.h"
+#include "engine/ways.h"
 #include "ir/sizes.h"
 #include "ir/step.h"
 #include "tutti/collective.h"
@@ -62,13 +63,16 @@ struct BoundProgram {
   // Which of this rank's buffers its peers read from.
   bool input_is_read = false;
   bool output_is_read = false;
-  // Over all ranks, so that all decide alike: the largest buffer, the largest message, and the most
-  // messages that any link carries.
+  // Over all ranks, so that all decide alike: the largest buffer, the largest message, the most
+  // bytes that a rank sends (what goes to several of them from its input counts once) or receives,
+  // and the most messages that any link carries.
   uint64_t largest_buffer = 0;
   uint64_t largest_message = 0;
+  uint64_t most_carried = 0;
   uint32_t most_messages = 0;
 
   UseCount uses;
+  mutable Ways ways;  // of the engine that runs it
 
   [[nodiscard]] ProgramView view() const {
     return {lanes.data(), steps.data(), deps.data(), pieces.data(),

@@ -52,14 +52,18 @@ Endpoint::Endpoint(Rank self, std::vector<RankMemory> ranks)
       arena_(own_arena(ranks_[self.value], {static_cast<uint32_t>(ranks_.size())})) {
   const SegmentLayout layout{num_ranks()};
   const RankMemory& own = ranks_[self.value];
+  wide_slots_ = std::make_unique<WideSlots>(
+      std::span(at<WideSlot>(own, layout.wide_slots()), layout.num_wide_slots()));
   for (uint32_t peer = 0; peer < num_ranks(); ++peer) {
     const RankMemory& other = ranks_[peer];
     is_one_process_ &= other.process == 0;
     can_pull_ &= other.can_be_pulled;
     writers_.emplace_back(at<RingMemory>(own, layout.ring(peer)),
-                          at<const Receipt>(other, layout.receipt(self.value)));
-    readers_.emplace_back(at<const RingMemory>(other, layout.ring(self.value)),
-                          at<Receipt>(own, layout.receipt(peer)));
+                          at<const Receipt>(other, layout.receipt(self.value)), wide_slots_.get());
+    readers_.emplace_back(
+        at<const RingMemory>(other, layout.ring(self.value)),
+        at<Receipt>(own, layout.receipt(peer)),
+        std::span(at<const WideSlot>(other, layout.wide_slots()), layout.num_wide_slots()));
   }
 }
 

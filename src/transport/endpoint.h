@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,6 +34,7 @@ class Endpoint {
 
   [[nodiscard]] RingWriter& to(Rank peer) { return writers_[peer.value]; }
   [[nodiscard]] RingReader& from(Rank peer) { return readers_[peer.value]; }
+  [[nodiscard]] WideSlots& wide_slots() { return *wide_slots_; }
   [[nodiscard]] Arena& arena() { return arena_; }
   // For memory that peers may look at after it was freed: it is never used for anything else, so
   // what they see there is always words.
@@ -79,6 +81,7 @@ class Endpoint {
 
   Rank self_;
   std::vector<RankMemory> ranks_;
+  std::unique_ptr<WideSlots> wide_slots_;  // which the writers point to
   std::vector<RingWriter> writers_;
   std::vector<RingReader> readers_;
   Arena words_;

@@ -28,8 +28,10 @@ struct SegmentLayout {
   [[nodiscard]] size_t ring(uint32_t peer) const {
     return num_ranks * sizeof(Receipt) + peer * sizeof(RingMemory);
   }
+  [[nodiscard]] uint32_t num_wide_slots() const { return num_ranks * kWideSlots; }
+  [[nodiscard]] size_t wide_slots() const { return ring(num_ranks); }
   // What the rank says about itself, for people: comm/diagnosis/board.h.
-  [[nodiscard]] size_t board() const { return ring(num_ranks); }
+  [[nodiscard]] size_t board() const { return wide_slots() + num_wide_slots() * sizeof(WideSlot); }
   [[nodiscard]] size_t arena() const { return board() + kBoardBytes; }
 };
 

@@ -5,8 +5,7 @@
 //
 // A slot's stamp says which lap of the ring it belongs to, so it is flag and sequence number in
 // one: a record costs its reader one cache line when the payload is at most 24 bytes. A packet that
-// does not fit into a record lies beside the ring, in the next of a few wide slots, which both ends
-// count.
+// does not fit into a record lies in a wide slot of the sender, and the record says in which.
 #pragma once
 
 #include <array>
@@ -18,6 +17,7 @@
 #include <span>
 
 #include "transport/record.h"
+#include "transport/wide_slots.h"
 
 namespace tutti::transport {
 
@@ -31,13 +31,10 @@ struct alignas(64) RingSlot {
 };
 static_assert(sizeof(RingSlot) == kRecordBytes);
 
-inline constexpr uint32_t kWideSlots = 8;
-
 struct RingMemory {
   RingSlot slots[kRingSlots];
-  alignas(64) std::byte wide[kWideSlots][kWideBytes];
 };
-static_assert(sizeof(RingMemory) == size_t{96} * 1024);
+static_assert(sizeof(RingMemory) == size_t{32} * 1024);
 
 // What the receiver says to the sender, alone on its cache line.
 struct alignas(64) Receipt {
@@ -54,7 +51,8 @@ inline constexpr uint64_t kFarAhead = uint64_t{1} << 14;
 // The sender's end. One thread at a time.
 class RingWriter {
  public:
-  RingWriter(RingMemory* ring, const Receipt* receipt) : ring_(ring), receipt_(receipt) {}
+  RingWriter(RingMemory* ring, const Receipt* receipt, WideSlots* wide)
+      : ring_(ring), receipt_(receipt), wide_(wide) {}
 
   // Where to write the next record; null while the ring is full. It is full only as long as the
   // receiver does not run its engine: records are taken whether anyone wants them or not.
@@ -62,12 +60,11 @@ class RingWriter {
     if (position_ - taken_ == kRingSlots && !look()) return nullptr;
     return &slot().record;
   }
-  // The same, and the wide slot that goes with it: for packets.
+  // Whether the ring can carry one more wide slot, and a record for it.
   [[nodiscard]] bool has_wide_room() {
-    const uint64_t last_use = wide_uses_[num_wide_ % kWideSlots];
-    return (last_use <= taken_ || (look() && last_use <= taken_)) && reserve() != nullptr;
+    if (num_carried() == kWideSlots) look();
+    return num_carried() < kWideSlots && reserve() != nullptr;
   }
-  [[nodiscard]] std::byte* wide() { return ring_->wide[num_wide_ % kWideSlots]; }
 
   // The receiver holds much for operations that it has not issued yet. Looks as often as the ring
   // is full, and always once it is so.
@@ -84,17 +81,30 @@ class RingWriter {
     slot().stamp.store((position_ + 1) << 8 | static_cast<uint8_t>(kind),
                        std::memory_order_release);
     ++position_;
-    if (kind == RecordKind::kWide) wide_uses_[num_wide_++ % kWideSlots] = position_;
+  }
+  // A record whose header was written, and whose payload is in the slot.
+  void publish_wide(uint32_t wide_slot) {
+    std::memcpy(slot().record.payload.data(), &wide_slot, sizeof wide_slot);
+    publish(RecordKind::kWide);
+    wide_->hold(wide_slot);
+    carried_[num_wide_++ % kWideSlots] = {wide_slot, position_};
   }
 
  private:
+  struct Carried {
+    uint32_t slot;
+    uint64_t end;  // the position behind its record
+  };
+
   RingSlot& slot() { return ring_->slots[position_ % kRingSlots]; }
+  [[nodiscard]] uint64_t num_carried() const { return num_wide_ - num_dropped_; }
 
   // How far the receiver is. Whether there is room for a record.
   bool look() {
     if (is_closed_) {
       taken_ = position_;
       is_far_ahead_ = false;
+      drop_taken();
       return true;
     }
     const uint64_t taken = receipt_->taken.load(std::memory_order_acquire);
@@ -103,15 +113,24 @@ class RingWriter {
     // A receipt beyond what was sent, or one that takes back what an earlier one said, is nonsense.
     if (position_ - taken > position_ - taken_) return position_ - taken_ < kRingSlots;
     taken_ = taken;
+    drop_taken();
     return position_ - taken_ < kRingSlots;
+  }
+
+  void drop_taken() {
+    for (; num_carried() > 0 && carried_[num_dropped_ % kWideSlots].end <= taken_; ++num_dropped_) {
+      wide_->drop(carried_[num_dropped_ % kWideSlots].slot);
+    }
   }
 
   RingMemory* ring_;
   const Receipt* receipt_;
+  WideSlots* wide_;
   uint64_t position_ = 0;
   uint64_t taken_ = 0;
-  uint64_t num_wide_ = 0;
-  std::array<uint64_t, kWideSlots> wide_uses_{};  // the position behind the record that used it
+  uint64_t num_wide_ = 0;     // of the records
+  uint64_t num_dropped_ = 0;  // of those
+  std::array<Carried, kWideSlots> carried_{};
   bool is_far_ahead_ = false;
   bool is_closed_ = false;
 };
@@ -119,20 +138,27 @@ class RingWriter {
 // The receiver's end. One thread at a time.
 class RingReader {
  public:
-  RingReader(const RingMemory* ring, Receipt* receipt) : ring_(ring), receipt_(receipt) {}
+  // `wide` are the sender's slots.
+  RingReader(const RingMemory* ring, Receipt* receipt, std::span<const WideSlot> wide)
+      : ring_(ring), receipt_(receipt), wide_(wide) {}
 
-  // The kind of the next record, if it is there.
-  [[nodiscard]] std::optional<RecordKind> peek() const {
-    const uint64_t stamp = slot().stamp.load(std::memory_order_acquire);
-    if (stamp >> 8 != position_ + 1) return std::nullopt;
+  // The kind of the next record, or of one `behind` it, if it is there.
+  [[nodiscard]] std::optional<RecordKind> peek(uint32_t behind = 0) const {
+    const uint64_t stamp = slot(behind).stamp.load(std::memory_order_acquire);
+    if (stamp >> 8 != position_ + behind + 1) return std::nullopt;
     return static_cast<RecordKind>(stamp & 0xff);
   }
   // The record that peek saw. The sender may be hostile: copy what is checked before checking it.
-  [[nodiscard]] const Record& record() const { return slot().record; }
-  // Its data. kWideBytes can be read there in any case.
+  [[nodiscard]] const Record& record(uint32_t behind = 0) const { return slot(behind).record; }
+  // How many were popped.
+  [[nodiscard]] uint64_t position() const { return position_; }
+  [[nodiscard]] uint64_t num_wide() const { return num_wide_; }
+  // Its data. As much as its kind can carry can be read there in any case.
   [[nodiscard]] const std::byte* payload(RecordKind kind) const {
-    return kind == RecordKind::kWide ? ring_->wide[num_wide_ % kWideSlots]
-                                     : record().payload.data();
+    if (kind != RecordKind::kWide) return record().payload.data();
+    uint32_t wide_slot;
+    std::memcpy(&wide_slot, record().payload.data(), sizeof wide_slot);
+    return wide_[wide_slot % wide_.size()].data;
   }
 
   // The next record is probably there: fetch it. (If it is not, its sender pays for the guess.)
@@ -152,10 +178,13 @@ class RingReader {
   void say_kept(uint64_t records) { receipt_->kept.store(records, std::memory_order_relaxed); }
 
  private:
-  [[nodiscard]] const RingSlot& slot() const { return ring_->slots[position_ % kRingSlots]; }
+  [[nodiscard]] const RingSlot& slot(uint32_t behind = 0) const {
+    return ring_->slots[(position_ + behind) % kRingSlots];
+  }
 
   const RingMemory* ring_;
   Receipt* receipt_;
+  std::span<const WideSlot> wide_;
   uint64_t position_ = 0;
   uint64_t num_wide_ = 0;
 };

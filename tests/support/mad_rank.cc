@@ -69,14 +69,16 @@ size_t MadRank::some_place() {
   const auto within = [&](size_t begin, size_t bytes) {
     return begin + below(std::max<size_t>(bytes, 8) / 8) * 8;
   };
-  switch (below(reach_ == Reach::kThreads ? 4 : 7)) {
+  switch (below(reach_ == Reach::kThreads ? 5 : 8)) {
     case 0: return layout.receipt(victim);
     case 1: return within(layout.board(), transport::kBoardBytes);
     case 2: return within(words, endpoint.words().touched());
     case 3: return within(arena, endpoint.arena().touched());
+    case 4:
+      return within(layout.wide_slots(), layout.num_wide_slots() * sizeof(transport::WideSlot));
     // A slot: its stamp, its header, its payload.
-    case 4: return layout.ring(victim) + below(transport::kRingSlots) * transport::kRecordBytes;
-    case 5:
+    case 5: return layout.ring(victim) + below(transport::kRingSlots) * transport::kRecordBytes;
+    case 6:
       return within(layout.ring(victim) + below(transport::kRingSlots) * transport::kRecordBytes,
                     64);
     default: return within(layout.ring(victim), sizeof(transport::RingMemory));

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/ticks.h"
 #include "engine/cpu/ports.h"
 #include "engine/cpu/signature_text.h"
 #include "engine/cpu/turn.h"
+#include "engine/cpu/wait.h"
 
 namespace tutti::engine {
 
@@ -26,7 +28,9 @@ Engine::Engine(transport::Endpoint endpoint, uint64_t mirror_bytes)
       mirror_bytes_(mirror_bytes),
       queue_(kPatience),
       loads_(endpoint_.num_ranks()),
-      lost_(endpoint_.num_ranks()) {}
+      left_(endpoint_.num_ranks()),
+      lost_(endpoint_.num_ranks()),
+      has_cores_(WaitPolicy::for_ranks(endpoint_.num_ranks()).spins != 0) {}
 Engine::~Engine() = default;
 
 Result<Operation*> Engine::submit(const Request& request) {
@@ -75,10 +79,14 @@ void Engine::note(Operation& op) {
 // It is under way from now on.
 void Engine::enlist(Operation& op) {
   op.request.program->uses.begin();
+  ++num_enlisted_;
   operations_.insert(op.request.id, &op);
   op.is_waited.store(false, std::memory_order_relaxed);
   op.trace = op.carriage == Carriage::kMemory ? step_trace_.get() : nullptr;
   if (op.trace != nullptr) op.lane_times.assign(op.lanes.size(), {});
+  if (op.carriage != Carriage::kMemory) return;
+  op.lent_number = ++num_lent_;
+  ++num_lent_running_;
 }
 
 EngineCounts Engine::counts() const {
@@ -107,7 +115,7 @@ bool Engine::progress(Operation* wanted) {
   const Turn turn(busy_);
   turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   moved_ = false;
-  drain();
+  drain(Drain::kWanted);
   if (!untold_.empty()) tell_rest();
   look_after_read();
   queue_.want(wanted);
@@ -247,8 +255,17 @@ void Engine::complete(Operation& op) {
   counts_.most_switches = std::max<uint64_t>(counts_.most_switches, op.switches);
   moved_ = true;
   recorder_.ended(op, Outcome::kDone);
+  end_lent(op, base::ticks() - op.issued);
   op.state.store(OperationState::kDone, std::memory_order_release);
   endpoint_.wake(endpoint_.self());
+}
+
+// An operation with memory for messages is done or has failed.
+void Engine::end_lent(const Operation& op, uint64_t ticks) {
+  if (op.carriage != Carriage::kMemory) return;
+  --num_lent_running_;
+  const bool was_alone = op.lent_number == num_lent_;
+  if (op.way.is_trial) op.request.program->ways.took(was_alone ? ticks : Ways::kUnknown);
 }
 
 void Engine::retire(Operation& op) {
@@ -294,7 +311,7 @@ void Engine::lose_rank(Rank rank, std::string why) {
   lost_[rank.value] = std::move(why);
   any_lost_ = true;
   endpoint_.to(rank).close();
-  drain();  // what it said before it went still counts
+  drain(Drain::kAll);  // what it said before it went still counts
   std::vector<Operation*> concerned;
   operations_.for_each([&](Operation& op) {
     const auto& members = op.request.members;
@@ -349,6 +366,7 @@ void Engine::go_on_without(Operation& op, Rank lost) {
 
 void Engine::fail_here(Operation& op, Error error) {
   if (op.state.load(std::memory_order_relaxed) != OperationState::kRunning) return;
+  end_lent(op, Ways::kUnknown);
   op.error = std::move(error);
   op.state.store(OperationState::kFailed, std::memory_order_release);
   moved_ = true;

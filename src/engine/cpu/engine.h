@@ -36,6 +36,16 @@ namespace tutti::engine {
 // Where peers could read it where it lies, an input up to this size is mirrored all the same
 // (between processes an output too), so that the caller need not wait for its readers.
 inline constexpr uint64_t kStageBytes = uint64_t{64} * 1024;
+// Messages of this size or more take the way that was found to be the fastest (engine/ways.h).
+// Smaller ones are mirrored: a system call for each costs more than could be gained.
+inline constexpr uint64_t kLeastLearned = uint64_t{64} * 1024;
+// Until that is known: calls with buffers of this size leave nothing in the caches for their peers,
+// so what is shared is written past them.
+inline constexpr uint64_t kStreamBytes = uint64_t{4} << 20;
+// Two ranks that swap inputs of this size or more pull them, until that is known: each reads the
+// other's once and has to wait for it in any case, and lines of a mirror would move between their
+// caches twice.
+inline constexpr uint64_t kLeastSwapped = uint64_t{32} * 1024;
 // Of shared memory that a rank's operations take together, so far as they have a choice.
 inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
 
@@ -157,6 +167,13 @@ class Engine {
     size_t aborts = 0;
     std::string madness;  // empty: it is trusted
   };
+  // The records at the front of a peer's ring that were looked at and left there, as nothing is
+  // known of their operations; that changes when one is enlisted.
+  struct Left {
+    uint64_t num_enlisted = 0;
+    uint64_t end = 0;       // RingReader::position() behind them
+    uint64_t num_wide = 0;  // RingReader::num_wide() behind them
+  };
   struct Abort {
     uint64_t group;
     Rank by;
@@ -175,6 +192,7 @@ class Engine {
   bool go_straight(Operation& op, uint32_t looks);
   Status prepare(Operation& op);
   Status prepare_memory(Operation& op);
+  [[nodiscard]] Ways::Turn way_of(const Operation& op) const;
   Status prepare_mirrors(Operation& op);
   Status prepare_mirror(Operation& op, ir::Buffer buffer, uint64_t bytes);
   void mirror_whole_input(Operation& op);
@@ -183,7 +201,10 @@ class Engine {
   void greet(Operation& op);
   bool take_early(Operation& op);  // whether there was anything
 
-  void drain();
+  enum class Drain : uint8_t { kWanted, kAll };
+  void drain(Drain what);
+  [[nodiscard]] bool is_wanted(transport::RecordKind kind, uint64_t operation) const;
+  [[nodiscard]] uint32_t num_to_take(const transport::RingReader& ring, Left& left) const;
   void take_next(Operation& op);
   void receive(Rank from, const Word& word);
   void keep(Rank from, const Word& word);
@@ -219,6 +240,7 @@ class Engine {
   Need finish_up(Operation& op);
   void complete(Operation& op);
   void look_after_read();
+  void end_lent(const Operation& op, uint64_t ticks);
   void retire(Operation& op);
   void free_memory(Operation& op);
   void fail_here(Operation& op, Error error);
@@ -249,10 +271,15 @@ class Engine {
   std::vector<Early*> spare_early_;
   RecentIds failed_{kMostFailedIds};
   RecentIds failed_elsewhere_{kMostFailedElsewhere};
-  std::vector<Load> loads_;        // by rank
+  std::vector<Load> loads_;  // by rank
+  std::vector<Left> left_;   // by rank
+  uint64_t num_enlisted_ = 0;
+  uint64_t num_lent_ = 0;          // of those, with memory for messages
+  uint32_t num_lent_running_ = 0;  // of those, not over
   std::vector<Abort> aborts_;      // of communicators that are over
   std::vector<Notice> untold_;     // for want of room
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
+  bool has_cores_;                 // for every rank one
   bool any_lost_ = false;
   EngineCounts counts_;
   FlightRecorder recorder_;

@@ -49,6 +49,34 @@ bool is_in_place(const Operation& op) {
   return in < out + program.output_bytes && out < in + program.input_bytes;
 }
 
+// Of buffers; calls of this size take a millisecond or more.
+constexpr uint64_t kLongCallBytes = uint64_t{8} << 20;
+
+bool is_swap(const BoundProgram& program) {
+  const Collective& collective = program.collective;
+  const bool swaps =
+      collective.kind == CollectiveKind::kAllGather || collective.kind == CollectiveKind::kAllToAll;
+  return swaps && collective.num_ranks == 2 && program.input_bytes >= kLeastSwapped;
+}
+
+// Whether all ranks send and receive alike. Where they do not, what a way costs this rank says
+// little of what it costs all of them.
+bool is_symmetric(const BoundProgram& program) {
+  switch (program.collective.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll: return true;
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kBarrier:
+    case CollectiveKind::kSendRecv: return false;
+  }
+  return false;
+}
+
 // What is reused for calls of the same kind has the right size already.
 template <class T>
 void refill(std::vector<T>& list, size_t size, T value) {
@@ -111,11 +139,36 @@ void Engine::scale_input(Operation& op) {
 // caller's buffers are the same, until the output is written at the end.
 void Engine::prepare_packets(Operation& op) {
   const BoundProgram& program = *op.request.program;
+  endpoint_.wide_slots().forget();
   op.inbox.resize(program.ins.size() * program.most_messages * program.largest_message);
   op.scratch_store.resize(program.scratch_bytes);
   op.shadow.resize(program.output_bytes);
   op.base[index(Buffer::kScratch)] = op.scratch_store.data();
   op.base[index(Buffer::kOutput)] = op.shadow.data();
+}
+
+Ways::Turn Engine::way_of(const Operation& op) const {
+  const BoundProgram& program = *op.request.program;
+  const bool streams = program.largest_buffer >= kStreamBytes;
+  Way usual = streams ? Way::kStream : Way::kMirror;
+  const bool must_be_mirrored = !program.may_be_in_place && is_in_place(op);
+  if (endpoint_.is_one_process() || must_be_mirrored) return {usual};
+  if (endpoint_.can_pull() && is_swap(program)) usual = Way::kPull;
+  if (program.largest_message < kLeastLearned || !has_cores_ || !is_symmetric(program)) {
+    return {usual};
+  }
+  const auto is_private = [&](Buffer buffer, bool is_read, uint64_t bytes) {
+    return is_read && bytes != 0 && !endpoint_.is_shared(op.base[index(buffer)], bytes);
+  };
+  if (!is_private(Buffer::kInput, program.input_is_read, program.input_bytes) &&
+      !is_private(Buffer::kOutput, program.output_is_read, program.output_bytes)) {
+    return {usual};
+  }
+  const bool is_long = program.largest_buffer >= kLongCallBytes;
+  program.ways.start(usual, endpoint_.can_pull(), is_long ? Ways::kLittle : Ways::Effort{});
+  // Of calls that overlap nobody can say how long each would take.
+  const bool is_alone = num_lent_running_ == 0;
+  return is_alone ? program.ways.next() : Ways::Turn{program.ways.best()};
 }
 
 // What peers read of the caller's own memory is mirrored where they cannot reach it (another
@@ -125,6 +178,7 @@ Status Engine::prepare_mirrors(Operation& op) {
   const BoundProgram& program = *op.request.program;
   op.mirrors = {};
   op.exported.assign(program.exports.size(), 0);
+  op.way = way_of(op);
   if (!program.may_be_in_place && is_in_place(op)) {
     mirror_whole_input(op);
   } else if (program.input_is_read) {
@@ -150,6 +204,7 @@ Status Engine::prepare_mirror(Operation& op, Buffer buffer, uint64_t bytes) {
   const bool is_small =
       bytes <= kStageBytes && (buffer == Buffer::kInput || !endpoint_.is_one_process());
   if (bytes == 0 || (is_shared && !is_small)) return {};
+  if (!is_shared && op.way.way == Way::kPull) return {};
   std::byte*& mirror = op.mirrors[index(buffer)];
   const bool fits = bytes <= mirror_bytes_ && endpoint_.arena().used() <= mirror_bytes_ - bytes;
   if (fits) mirror = endpoint_.arena().allocate(bytes);
@@ -165,7 +220,7 @@ void Engine::mirror_whole_input(Operation& op) {
   std::byte* const copied = endpoint_.arena().allocate(program.input_bytes);
   if (copied == nullptr) return;
   std::byte*& input = op.base[index(Buffer::kInput)];
-  copy_to_share(program, copied, input, program.input_bytes);
+  copy_to_share(op, copied, input, program.input_bytes);
   input = op.mirrors[index(Buffer::kInput)] = copied;
   for (size_t i = 0; i < program.exports.size(); ++i) {
     const Export& exported = program.exports[i];

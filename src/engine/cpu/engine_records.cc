@@ -15,13 +15,43 @@ namespace tutti::engine {
 using transport::Record;
 using transport::RecordKind;
 
-void Engine::drain() {
+// Whether a record has to be taken now: it is for an operation under way here, or word of an end.
+bool Engine::is_wanted(RecordKind kind, uint64_t operation) const {
+  const bool waits_for_call =
+      kind == RecordKind::kPacket || kind == RecordKind::kWide || kind == RecordKind::kHello;
+  return !waits_for_call || operations_.find(operation) != nullptr;
+}
+
+// How many records of a peer's ring to take: up to the last one that is wanted. What is behind it
+// is for operations that this rank has not issued, and stays where the calls will find it. But
+// where nothing is wanted, half of the ring is the peer's: it may wait for room.
+uint32_t Engine::num_to_take(const transport::RingReader& ring, Left& left) const {
+  const uint64_t front = ring.position();
+  const bool is_known = left.num_enlisted == num_enlisted_ && left.end >= front;
+  if (!is_known) left = {num_enlisted_, front, ring.num_wide()};
+  uint32_t num_to_take = 0;
+  for (; left.end - front < transport::kRingSlots; ++left.end) {
+    const auto behind = static_cast<uint32_t>(left.end - front);
+    const auto kind = ring.peek(behind);
+    if (!kind) break;
+    if (*kind == RecordKind::kWide) ++left.num_wide;
+    if (is_wanted(*kind, ring.record(behind).header.operation)) num_to_take = behind + 1;
+  }
+  if (num_to_take != 0) return num_to_take;
+  const auto num_left = static_cast<uint32_t>(left.end - front);
+  if (left.num_wide - ring.num_wide() >= transport::kWideSlots / 2) return num_left;
+  return num_left - std::min(num_left, transport::kRingSlots / 2 - 1);
+}
+
+void Engine::drain(Drain what) {
   const Rank self = endpoint_.self();
   for (uint32_t peer = 0; peer < endpoint_.num_ranks(); ++peer) {
     if (Rank{peer} == self || !loads_[peer].madness.empty()) continue;
     transport::RingReader& ring = endpoint_.from(Rank{peer});
     // At most one lap: the sender may be as fast as we are.
-    for (uint32_t i = 0; i < transport::kRingSlots; ++i) {
+    const uint32_t most =
+        what == Drain::kAll ? transport::kRingSlots : num_to_take(ring, left_[peer]);
+    for (uint32_t i = 0; i < most; ++i) {
       const auto kind = ring.peek();
       if (!kind) break;
       receive(Rank{peer}, {*kind, ring.record().header, ring.payload(*kind)});

@@ -115,6 +115,8 @@ struct Operation : Task {
   std::byte* scratch = nullptr;
   std::array<std::byte*, ir::kNumBuffers> mirrors{};
   std::vector<uint64_t> exported;  // bytes of each export that its mirror has
+  Ways::Turn way;                  // memory: how it gets to peers in other processes
+  uint64_t lent_number = 0;        // memory: Engine::num_lent_ when it was enlisted
 
   // Written by whoever runs the engine, last; pairs with the acquire of waiters.
   std::atomic<OperationState> state{OperationState::kRunning};

@@ -11,15 +11,10 @@ std::byte* pull_buffer() {
   return buffer.data();
 }
 
-// Calls with buffers of this size leave nothing in the caches for their peers, so what is shared is
-// written past them.
-constexpr uint64_t kStreamBytes = uint64_t{4} << 20;
-
 }  // namespace
 
-void copy_to_share(const BoundProgram& program, std::byte* to, const std::byte* from,
-                   uint64_t bytes) {
-  program.largest_buffer >= kStreamBytes ? copy_streaming(to, from, bytes) : copy(to, from, bytes);
+void copy_to_share(const Operation& op, std::byte* to, const std::byte* from, uint64_t bytes) {
+  op.way.way == Way::kStream ? copy_streaming(to, from, bytes) : copy(to, from, bytes);
 }
 
 bool MemoryPort::move(const ProgramStep& step, Cursor& cursor) {
@@ -50,8 +45,7 @@ bool MemoryPort::export_tile(uint16_t number) const {
   if (mirror == nullptr) return true;
   uint64_t& done = op_.exported[number];
   const uint64_t bytes = std::min(kTileBytes, all.bytes - done);
-  copy_to_share(*op_.request.program, mirror + all.at + done, op_.base[all.buffer] + all.at + done,
-                bytes);
+  copy_to_share(op_, mirror + all.at + done, op_.base[all.buffer] + all.at + done, bytes);
   done += bytes;
   return done == all.bytes;
 }
@@ -61,8 +55,7 @@ void MemoryPort::mirror_tile(const ProgramStep& step, const Piece& piece, uint64
                              uint64_t bytes) const {
   std::byte* const mirror = op_.mirrors[step.dst_buffer];
   if (mirror == nullptr) return;
-  copy_to_share(*op_.request.program, mirror + piece.dst + at,
-                op_.base[step.dst_buffer] + piece.dst + at, bytes);
+  copy_to_share(op_, mirror + piece.dst + at, op_.base[step.dst_buffer] + piece.dst + at, bytes);
 }
 
 bool MemoryPort::move_tile(const ProgramStep& step, const Piece& piece, uint64_t at,

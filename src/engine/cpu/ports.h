@@ -23,18 +23,16 @@ inline ir::StepKind kind_of(const ProgramStep& step) {
 inline constexpr uint64_t kShadowBytes = uint64_t{32} * 1024;
 
 // Two messages at most: what a peer may send to an operation that was not issued here is kept. And
-// what does not fit into records is copied for every peer, where a mirror is written once: to many
-// of them it is lent. All ranks decide alike.
+// what does not fit into records is copied by sender and receiver, where lent memory is only read:
+// no rank does that for more than a slot holds. All ranks decide alike.
 [[nodiscard]] inline bool travels_in_packets(const BoundProgram& program) {
-  const uint64_t num_others = program.collective.num_ranks - 1;
   const bool is_little = program.largest_message <= transport::kMaxPayload ||
-                         program.largest_message * num_others <= transport::kWideBytes;
+                         program.most_carried <= transport::kWideBytes;
   return is_little && program.most_messages <= 2 && program.largest_buffer <= kShadowBytes;
 }
 
 // Copies into memory that peers read.
-void copy_to_share(const BoundProgram& program, std::byte* to, const std::byte* from,
-                   uint64_t bytes);
+void copy_to_share(const Operation& op, std::byte* to, const std::byte* from, uint64_t bytes);
 
 // What both ports share: a tile of a step once its message is readable.
 class TileMover {
@@ -102,11 +100,13 @@ class PacketPort {
     record.header = {op_.request.id, op_.request.signature, step.out_number,
                      static_cast<uint16_t>(link.number_there),
                      static_cast<uint16_t>(step.out_bytes)};
-    std::byte* const payload = is_wide(step) ? ring.wide() : record.payload.data();
-    if (step.out_bytes != 0) {
-      std::memcpy(payload, op_.base[step.out_buffer] + step.out_at, step.out_bytes);
+    const std::byte* const data = op_.base[step.out_buffer] + step.out_at;
+    if (is_wide(step)) {
+      ring.publish_wide(endpoint_.wide_slots().put(message_of(step), data, step.out_bytes));
+    } else {
+      if (step.out_bytes != 0) std::memcpy(record.payload.data(), data, step.out_bytes);
+      ring.publish(transport::RecordKind::kPacket);
     }
-    ring.publish(is_wide(step) ? transport::RecordKind::kWide : transport::RecordKind::kPacket);
     endpoint_.wake(peer);
   }
 
@@ -136,6 +136,11 @@ class PacketPort {
 
  private:
   static bool is_wide(const ProgramStep& step) { return step.out_bytes > transport::kMaxPayload; }
+  // Messages that are one export have the same contents.
+  [[nodiscard]] transport::WideSlots::Message message_of(const ProgramStep& step) const {
+    using Message = transport::WideSlots::Message;
+    return {op_.request.id, step.exported == kNoLink ? Message::kOnce : step.exported};
+  }
   [[nodiscard]] Rank receiver(uint16_t out) const {
     const BoundProgram& program = *op_.request.program;
     return op_.request.members[program.peers[program.outs[out].peer].value];

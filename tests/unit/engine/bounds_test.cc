@@ -143,12 +143,11 @@ TEST(Bounds, APeerWithTooManyRecordsThatNobodyWantsIsLost) {
   Cluster cluster(3);
   TestCollective call({CollectiveKind::kAllReduce, "ring", 10}, UINT64_MAX, first_ranks(3));
   Operation* const op = cluster.engine(1).submit(call.request(1)).value();
-  for (uint64_t id = 1; id <= engine::kMostEarlyRecords; ++id) {
-    put(cluster, Rank{0}, Rank{1}, RecordKind::kPacket, id);
-  }
+  const uint64_t most = engine::kMostEarlyRecords + transport::kRingSlots / 2 - 1;  // left there
+  for (uint64_t id = 1; id <= most; ++id) put(cluster, Rank{0}, Rank{1}, RecordKind::kPacket, id);
   cluster.engine(1).progress();
   EXPECT_EQ(op->state.load(), OperationState::kRunning);
-  put(cluster, Rank{0}, Rank{1}, RecordKind::kPacket, engine::kMostEarlyRecords + 1);
+  put(cluster, Rank{0}, Rank{1}, RecordKind::kPacket, most + 1);
   cluster.engine(1).progress();
   ASSERT_EQ(op->state.load(), OperationState::kFailed);
   EXPECT_EQ(op->error.code, ErrorCode::kPeerLost);

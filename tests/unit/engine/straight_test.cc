@@ -71,6 +71,20 @@ TEST(Straight, WhatWouldBeCopiedForManyIsLent) {
   }
 }
 
+// What goes to all from one buffer is copied once, however many they are.
+TEST(Straight, ABroadcastIsCopiedOnce) {
+  for (const auto& [elems, is_packet] : {std::pair{1024u, true}, {1025u, false}}) {
+    Cluster cluster(4);
+    TestCollective broadcast({CollectiveKind::kBroadcast, "direct", elems, 2}, 7, first_ranks(4));
+    Operation* const receiver = call(cluster, broadcast, 0);
+    ASSERT_NE(receiver, nullptr);
+    EXPECT_EQ(receiver->carriage == engine::Carriage::kPackets, is_packet);
+    for (const uint32_t rank : {2u, 3u, 1u}) (void)call(cluster, broadcast, rank);
+    take_turns(cluster);
+    EXPECT_EQ(broadcast.difference(), "");
+  }
+}
+
 // Rank 0 is three calls ahead; rank 1 finds them in the ring one after the other.
 TEST(Straight, CallsThatWaitInTheRingAreTakenInOrder) {
   Cluster cluster(2);
@@ -83,6 +97,64 @@ TEST(Straight, CallsThatWaitInTheRingAreTakenInOrder) {
   take_turns(cluster);
   for (TestCollective& one : calls) EXPECT_EQ(one.difference(), "");
   EXPECT_EQ(cluster.engine(1).stock().early_records, 0u);  // none had to be kept
+}
+
+// Rank 1 waits for rank 2 while rank 0 is many calls ahead.
+TEST(Straight, CallsThatComeWhileAnotherIsWaitedForStayInTheRing) {
+  Cluster cluster(3);
+  TestCollective waited({CollectiveKind::kBroadcast, "direct", 2, 2}, 99, first_ranks(3));
+  ASSERT_NE(call(cluster, waited, 1), nullptr);
+  std::deque<TestCollective> calls;
+  for (uint64_t id = 1; id < transport::kRingSlots / 2; ++id) {
+    calls.emplace_back(Spec{CollectiveKind::kBroadcast, "direct", id % 50}, id, first_ranks(2));
+    EXPECT_EQ(call(cluster, calls.back(), 0), nullptr);
+  }
+  EXPECT_FALSE(cluster.engine(1).progress());
+  EXPECT_EQ(call(cluster, waited, 2), nullptr);
+  EXPECT_TRUE(cluster.engine(1).progress());
+  EXPECT_EQ(cluster.engine(1).num_under_way(), 0u);
+  for (TestCollective& one : calls) {
+    EXPECT_EQ(call(cluster, one, 1), nullptr);
+    EXPECT_EQ(one.difference(), "");
+  }
+  EXPECT_EQ(cluster.engine(1).stock().early_records, 0u);
+}
+
+// In the ring of rank 0 it lies behind one that rank 1 has not made.
+TEST(Straight, WhatIsWaitedForIsFoundBehindWhatIsNot) {
+  Cluster cluster(2);
+  std::deque<TestCollective> calls;
+  for (uint64_t id = 1; id <= 3; ++id) {
+    calls.emplace_back(Spec{CollectiveKind::kBroadcast, "direct", id}, id, first_ranks(2));
+  }
+  EXPECT_EQ(call(cluster, calls[0], 0), nullptr);
+  cluster.engine(1).progress();  // which has seen it there, and left it
+  const Operation* const waited = call(cluster, calls[1], 1);
+  ASSERT_NE(waited, nullptr);
+  cluster.engine(1).progress();
+  EXPECT_EQ(call(cluster, calls[1], 0), nullptr);
+  EXPECT_EQ(call(cluster, calls[2], 0), nullptr);
+  EXPECT_TRUE(cluster.engine(1).progress());
+  EXPECT_EQ(waited->state.load(), OperationState::kDone);
+  EXPECT_EQ(cluster.engine(1).stock().early_records_held, 1u);  // the first, and not the third
+  for (const size_t i : {2u, 0u}) (void)call(cluster, calls[i], 1);
+  take_turns(cluster);
+  for (TestCollective& one : calls) EXPECT_EQ(one.difference(), "");
+}
+
+TEST(Straight, WhoRunsTheEngineLeavesTheSenderRoom) {
+  for (const uint64_t elems : {1u, 1000u}) {
+    Cluster cluster(2);
+    std::deque<TestCollective> calls;
+    for (uint64_t id = 1; id <= 200; ++id) {
+      calls.emplace_back(Spec{CollectiveKind::kBroadcast, "direct", elems}, id, first_ranks(2));
+      EXPECT_EQ(call(cluster, calls.back(), 0), nullptr) << id;
+      cluster.engine(1).progress();
+    }
+    for (TestCollective& one : calls) (void)call(cluster, one, 1);
+    take_turns(cluster);
+    for (TestCollective& one : calls) EXPECT_EQ(one.difference(), "");
+  }
 }
 
 TEST(Straight, OtherOrdersAreMetAllTheSame) {
@@ -123,7 +195,7 @@ TEST(Straight, AMismatchIsAnErrorOnBothSidesAndWritesNothing) {
   }
 }
 
-// There are eight wide slots to each peer, and 64 records.
+// There are so many wide slots to each peer, and records.
 TEST(Straight, WhereThereIsNoRoomItGoesOnAsAnOperation) {
   for (const uint64_t elems : {1u, 1000u}) {
     const uint64_t room = elems == 1 ? transport::kRingSlots : transport::kWideSlots;

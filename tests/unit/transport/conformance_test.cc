@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,14 +115,15 @@ TEST_P(Conformance, CarriesWidePacketsBetweenOthers) {
   const Job job = make(2);
   RingWriter& writer = job[0].to(Rank{1});
   RingReader& reader = job[1].from(Rank{0});
+  std::vector<std::byte> message(kWideBytes);
   uint64_t sent = 0;
   uint64_t taken = 0;
   for (int round = 0; round < 10; ++round) {
     uint32_t num_wide = 0;
     for (; writer.has_wide_room(); ++sent, ++num_wide) {
-      std::memset(writer.wide(), static_cast<int>(sent % 251), kWideBytes);
+      message.assign(kWideBytes, static_cast<std::byte>(sent % 251));
       writer.reserve()->header = {sent, {}, 0, 0, kWideBytes};
-      writer.publish(RecordKind::kWide);
+      writer.publish_wide(job[0].wide_slots().put({sent, 0}, message.data(), kWideBytes));
       if (sent % 3 == 0 && writer.reserve() != nullptr) put(writer, ++sent, "narrow");
     }
     EXPECT_EQ(num_wide, kWideSlots);
@@ -139,6 +141,61 @@ TEST_P(Conformance, CarriesWidePacketsBetweenOthers) {
     }
     EXPECT_EQ(taken, sent);
   }
+}
+
+// Rank 1 takes what it gets, rank 2 nothing: the slots that rank 2 holds are not written again, and
+// rank 1 finds as many as ever.
+TEST_P(Conformance, WidePacketsToOneDoNotWaitForAnother) {
+  const Job job = make(3);
+  std::vector<std::byte> message(kWideBytes);
+  const auto send = [&](uint64_t number, std::initializer_list<uint32_t> to) {
+    message.assign(kWideBytes, static_cast<std::byte>(number));
+    for (const uint32_t peer : to) {
+      RingWriter& writer = job[0].to(Rank{peer});
+      ASSERT_TRUE(writer.has_wide_room()) << number;
+      writer.reserve()->header = {number, {}, 0, 0, kWideBytes};
+      writer.publish_wide(job[0].wide_slots().put({number, 0}, message.data(), kWideBytes));
+    }
+  };
+  const auto expect_next = [&](uint32_t rank, uint64_t number) {
+    RingReader& reader = job[rank].from(Rank{0});
+    ASSERT_EQ(reader.peek(), RecordKind::kWide) << number;
+    EXPECT_EQ(reader.record().header.operation, number);
+    const std::byte* const data = reader.payload(RecordKind::kWide);
+    EXPECT_EQ(data[0], static_cast<std::byte>(number));
+    EXPECT_EQ(data[kWideBytes - 1], static_cast<std::byte>(number));
+    reader.pop(RecordKind::kWide);
+  };
+  for (uint64_t number = 1; number <= kWideSlots; ++number) {
+    send(number, {1, 2});
+    expect_next(1, number);
+  }
+  EXPECT_FALSE(job[0].to(Rank{2}).has_wide_room());
+  for (uint64_t number = 100; number < 200; ++number) {
+    send(number, {1});
+    expect_next(1, number);
+  }
+  for (uint64_t number = 1; number <= kWideSlots; ++number) expect_next(2, number);
+  EXPECT_TRUE(job[0].to(Rank{2}).has_wide_room());
+}
+
+TEST_P(Conformance, WhatGoesToSeveralIsWrittenOnce) {
+  const Job job = make(3);
+  WideSlots& slots = job[0].wide_slots();
+  const std::vector<std::byte> message(kWideBytes);
+  const auto put = [&](WideSlots::Message what) {
+    const uint32_t slot = slots.put(what, message.data(), kWideBytes);
+    slots.hold(slot);  // as a ring does
+    return slot;
+  };
+  std::set<uint32_t> used = {put({7, 3})};
+  EXPECT_EQ(used.count(put({7, 3})), 1u);
+  EXPECT_TRUE(used.insert(put({7, 4})).second);
+  EXPECT_TRUE(used.insert(put({7, WideSlots::Message::kOnce})).second);
+  EXPECT_TRUE(used.insert(put({7, WideSlots::Message::kOnce})).second);
+  EXPECT_TRUE(used.insert(put({8, 3})).second);
+  slots.forget();
+  EXPECT_TRUE(used.insert(put({8, 3})).second);
 }
 
 TEST_P(Conformance, TellsWhoIsFarAhead) {
@@ -292,7 +349,8 @@ TEST_P(Conformance, WakesASleeper) {
 TEST(Ring, TreatsAReceiptThatIsNonsenseAsFull) {
   auto ring = std::make_unique<RingMemory>();
   Receipt receipt{};
-  RingWriter writer(ring.get(), &receipt);
+  WideSlots wide({});
+  RingWriter writer(ring.get(), &receipt, &wide);
   for (uint32_t i = 0; i < kRingSlots; ++i) put(writer, i);
   for (const uint64_t nonsense : {uint64_t{kRingSlots} + 1, UINT64_MAX, uint64_t{1} << 63}) {
     receipt.taken.store(nonsense);
@@ -306,7 +364,8 @@ TEST(Ring, TreatsAReceiptThatIsNonsenseAsFull) {
 TEST(Ring, HasRoomForEverWhenClosed) {
   auto ring = std::make_unique<RingMemory>();
   Receipt receipt{};
-  RingWriter writer(ring.get(), &receipt);
+  WideSlots wide({});
+  RingWriter writer(ring.get(), &receipt, &wide);
   for (uint32_t i = 0; i < kRingSlots; ++i) put(writer, i);
   EXPECT_EQ(writer.reserve(), nullptr);
   writer.close();

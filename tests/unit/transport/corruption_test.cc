@@ -106,27 +106,34 @@ TEST(CorruptRing, IsReadAndWrittenWithinItsBounds) {
   struct Guarded {
     std::array<uint64_t, 64> before;
     RingMemory ring;
+    WideSlot wide[2 * kWideSlots];
     std::array<uint64_t, 64> behind;
   };
   std::mt19937_64 random(4711);
+  const std::vector<std::byte> message(kWideBytes, std::byte{7});
   for (int round = 0; round < 300; ++round) {
     const auto memory = std::make_unique<Guarded>();
     memory->before.fill(42);
     memory->behind.fill(42);
     Receipt theirs{};
     Receipt ours{};
-    RingWriter writer(&memory->ring, &theirs);
-    RingReader reader(&memory->ring, &ours);
+    WideSlots wide(memory->wide);
+    RingWriter writer(&memory->ring, &theirs, &wide);
+    RingReader reader(&memory->ring, &ours, memory->wide);
     uint64_t num_sent = 0;
     for (int step = 0; step < 300; ++step) {
       theirs.taken.store(random() % 3 == 0 ? random() : random() % 200);
       theirs.kept.store(random());
       if (random() % 4 == 0 && writer.has_wide_room()) {
-        std::memset(writer.wide(), 7, kWideBytes);
-        writer.publish(RecordKind::kWide);
+        writer.publish_wide(wide.put({num_sent++, 0}, message.data(), message.size()));
       } else if (Record* const record = writer.reserve(); record != nullptr) {
         record->header.operation = num_sent++;
         writer.publish(RecordKind::kPacket);
+      }
+      if (random() % 4 == 0) {
+        const uint64_t nonsense = random();
+        std::byte* const payload = memory->ring.slots[random() % kRingSlots].record.payload.data();
+        std::memcpy(payload, &nonsense, sizeof nonsense);
       }
       auto& stamp = memory->ring.slots[random() % kRingSlots].stamp;
       if (random() % 4 == 0)
@@ -137,7 +144,8 @@ TEST(CorruptRing, IsReadAndWrittenWithinItsBounds) {
         const auto* const ring = reinterpret_cast<const std::byte*>(&memory->ring);
         ASSERT_TRUE(at >= ring && at + sizeof record <= ring + sizeof(RingMemory));
         const std::byte* const data = reader.payload(*kind);
-        ASSERT_TRUE(data >= ring && data + kWideBytes <= ring + sizeof(RingMemory));
+        const auto* const end = reinterpret_cast<const std::byte*>(std::end(memory->wide));
+        ASSERT_TRUE(data >= ring && data + most_payload(*kind) <= end);
         reader.pop(*kind);
       }
     }
