@@ -111,6 +111,18 @@ tutti_error tutti_comm_duplicate(tutti_comm* comm, tutti_comm** copy);
 /* All members call it; those of equal color form a communicator, in order of key, then of rank. */
 tutti_error tutti_comm_split(tutti_comm* comm, int64_t color, int64_t key,
                              const tutti_options* options, tutti_comm** part);
+/* Sizes of calls, both ends included: bytes of the whole row, of all ranks together where a call
+ * gathers or scatters. */
+typedef struct tutti_byte_range {
+  uint64_t min_bytes;
+  uint64_t max_bytes;
+} tutti_byte_range;
+/* The same members again, whose calls follow the schedule in the file (tutti's JSON or MSCCL XML)
+ * where it is for them: its collective, its root, these sizes (NULL: any). It is proved first. All
+ * members call it with equal schedules; what is wrong with one of them is an error on all. */
+tutti_error tutti_comm_with_schedule(tutti_comm* comm, const char* path,
+                                     const tutti_byte_range* sizes, const tutti_options* options,
+                                     tutti_comm** copy);
 /* The members that live; all of them call it. */
 tutti_error tutti_comm_shrink(tutti_comm* comm, const tutti_options* options, tutti_comm** rest);
 /* Ends every operation of the communicator, on all members, now and later. Never blocks. */

@@ -1,6 +1,7 @@
 // tutti bench COLLECTIVE: how fast collectives are here, in the columns of nccl-tests; and with
 // --tune, which algorithms are the fastest here.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "base/invalid.h"
 #include "base/job_environment.h"
 #include "base/try.h"
+#include "comm/loaded_schedule.h"
 #include "tools/bench_tune.h"
 #include "tools/launch/job.h"
 #include "tools/perf/measure.h"
@@ -32,6 +34,9 @@ struct Arguments {
   std::string type = "float";
   std::string op = "sum";
   perf::Subject subject;
+  bool has_root = false;
+  std::string schedule;  // a file; empty: tutti chooses
+  std::string described;
   bool threads = false;
   bool tunes = false;
   TuneArguments tune;
@@ -39,6 +44,9 @@ struct Arguments {
 
 struct Sweep {
   perf::Subject subject;
+  std::string collective;
+  std::string schedule;  // a file; empty: none
+  std::string described;
   uint64_t min_bytes = 0;
   uint64_t max_bytes = 0;
   uint64_t factor = 2;
@@ -49,12 +57,16 @@ constexpr const char* kFooter = R"(Examples:
   tutti bench broadcast -n 2 -b 8 -e 64M -f 2 -d bfloat16
   tutti bench all_to_all -n 8 --threads
   tutti bench all_gather -n 4 -b 1M -e 256M --shared-memory
+  tutti plan all_reduce --topo dgx-1v --bytes 16M -o s.json && tutti bench all_reduce --schedule s.json
   tutti bench --tune
   tutti bench --tune all_reduce -n 4,6 --for 30 --out node7.json
 
 The output is that of nccl-tests: sizes are those of the whole message (of all ranks together where a
 call gathers or scatters), time is the mean of calls one after the other on the slowest rank, GB is
 10^9 bytes, #wrong counts elements that are not exactly what they must be.
+
+With --schedule all calls follow the schedule in the file, which is proved first; it says how many ranks
+there are and which is the root. The ranks are those of this host, whatever it was planned for.
 
 With --tune every algorithm is measured beside the built-in choice, for every collective or the one
 that is named, and what is faster by 5 % or more goes into a table that later jobs follow:
@@ -80,6 +92,9 @@ Result<Sweep> sweep_from(const Arguments& a) {
   TUTTI_ASSIGN(sweep.min_bytes, parse_bytes(a.min_bytes));
   TUTTI_ASSIGN(sweep.max_bytes, parse_bytes(a.max_bytes));
   sweep.factor = a.factor;
+  sweep.collective = a.collective;
+  sweep.schedule = a.schedule;
+  sweep.described = a.described;
   return sweep;
 }
 
@@ -90,6 +105,31 @@ Result<CollectiveKind> kind_from(const Arguments& a) {
       fmt::format("cannot measure '{}'; take all_reduce, reduce, broadcast, all_gather, "
                   "reduce_scatter, all_to_all, gather or scatter",
                   a.collective));
+}
+
+// A schedule is for one collective, number of ranks and root: what was not said is taken from it,
+// and what was must agree with it.
+Status follow_schedule(Arguments& a) {
+  if (a.schedule.empty()) return {};
+  if (a.schedule == "-") return invalid("--schedule -: every rank reads it, so it must be a file");
+  TUTTI_ASSIGN(const comm::LoadedSchedule loaded, comm::load_schedule(a.schedule, {}));
+  const Collective& collective = loaded.schedule.schedule().collective;
+  const std::string name(to_string(collective.kind));
+  if (a.collective.empty()) a.collective = name;
+  if (a.rank_counts.empty()) a.rank_counts = {collective.num_ranks};
+  if (!a.has_root) a.subject.root = collective.root;
+  if (a.collective != name) {
+    return invalid(fmt::format("{} is not for {}", describe(loaded), a.collective));
+  }
+  if (a.rank_counts != std::vector{collective.num_ranks}) {
+    return invalid(fmt::format("{} is not for {} ranks; leave -n out", describe(loaded),
+                               fmt::join(a.rank_counts, ",")));
+  }
+  if (is_rooted(collective.kind) && a.subject.root != collective.root) {
+    return invalid(fmt::format("{} is not for root {}", describe(loaded), a.subject.root));
+  }
+  a.described = describe(loaded);
+  return {};
 }
 
 // One collective among so many ranks.
@@ -103,9 +143,10 @@ Status check_sweep(const Arguments& a, const Sweep& sweep) {
   return {};
 }
 
-void print_head(const Communicator& comm, const Sweep& sweep, const std::string& name) {
+void print_head(const Communicator& comm, const Sweep& sweep) {
   fmt::print("# tutti {}\n", version());
-  fmt::print("# Collective test starting: {}_perf\n", name);
+  fmt::print("# Collective test starting: {}_perf\n", sweep.collective);
+  if (!sweep.schedule.empty()) fmt::print("# Schedule: {}\n", sweep.described);
   fmt::print(
       "# nRanks {} minBytes {} maxBytes {} step: {}(factor) warmup iters: {} iters: {} "
       "validation: {}\n#\n",
@@ -128,10 +169,13 @@ std::string number(double value) {
 }
 
 // Runs on every rank; rank 0 prints. How many elements were wrong.
-Result<uint64_t> run_sweep(Communicator& comm, const Sweep& sweep, const std::string& name) {
+Result<uint64_t> run_sweep(Communicator comm, const Sweep& sweep) {
   const perf::Subject& s = sweep.subject;
+  if (!sweep.schedule.empty()) {
+    TUTTI_ASSIGN(comm, comm.with_schedule(sweep.schedule));
+  }
   const bool speaks = comm.rank() == 0;
-  if (speaks) print_head(comm, sweep, name);
+  if (speaks) print_head(comm, sweep);
   uint64_t wrong = 0;
   double bandwidths = 0;
   uint64_t rows = 0;
@@ -163,7 +207,7 @@ Result<uint64_t> run_sweep(Communicator& comm, const Sweep& sweep, const std::st
   if (speaks) {
     fmt::print("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
     fmt::print("# Avg bus bandwidth    : {:.4f}\n#\n", rows == 0 ? 0 : bandwidths / double(rows));
-    fmt::print("# Collective test concluded: {}_perf\n", name);
+    fmt::print("# Collective test concluded: {}_perf\n", sweep.collective);
   }
   return wrong;
 }
@@ -180,8 +224,7 @@ int run_threads(const Arguments& a, const Sweep& sweep) {
   std::vector<int> codes(num_ranks, kYes);
   std::vector<std::thread> threads;
   for (uint32_t r = 0; r < num_ranks; ++r) {
-    threads.emplace_back(
-        [&, r] { codes[r] = finish(run_sweep((*ranks)[r], sweep, a.collective)); });
+    threads.emplace_back([&, r] { codes[r] = finish(run_sweep((*ranks)[r], sweep)); });
   }
   for (std::thread& thread : threads) thread.join();
   return codes[0];
@@ -244,7 +287,10 @@ int run_tune(const Arguments& a, const Sweep& sweep) {
   return *job ? tune_rank(a.tune, *options) : run_processes(a.rank_counts);
 }
 
-int run(const Arguments& a) {
+int run(Arguments a) {
+  if (Status status = follow_schedule(a); !status) return fail(status.error());
+  if (a.rank_counts.empty() && a.tunes) a.rank_counts = {2, 4, 8};
+  if (a.rank_counts.empty()) a.rank_counts = {2};
   Result<Sweep> sweep = sweep_from(a);
   if (!sweep) return fail(sweep.error());
   if (a.tunes) return run_tune(a, *sweep);
@@ -258,7 +304,7 @@ int run(const Arguments& a) {
   if (!*job) return run_processes(a.rank_counts);
   Result<Communicator> comm = Communicator::from_environment();
   if (!comm) return fail(comm.error());
-  return finish(run_sweep(*comm, *sweep, a.collective));
+  return finish(run_sweep(*comm, *sweep));
 }
 
 }  // namespace
@@ -279,7 +325,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_option("-d", a->type, "Type: float, half, bfloat16, int32, ...")->capture_default_str();
   verb->add_option("-o", a->op, "Operator: sum, prod, min, max, avg, ...")->capture_default_str();
-  verb->add_option("-r", a->subject.root, "Root, of calls that have one")->capture_default_str();
+  CLI::Option* const root = verb->add_option("-r", a->subject.root, "Root, of calls that have one")
+                                ->capture_default_str();
   verb->add_option("-w", a->subject.warmups, "Calls before the clock starts")
       ->capture_default_str();
   verb->add_option("-i,--iters", a->subject.iterations, "Calls that are timed")
@@ -293,16 +340,17 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::Option* const tune =
       verb->add_flag("--tune", a->tunes, "Find the fastest algorithms and write them to a table")
           ->excludes(threads);
+  verb->add_option("--schedule", a->schedule, "A file: calls follow this schedule")->excludes(tune);
   verb->add_option("--for", a->tune.seconds, "Of --tune: seconds for each number of ranks, at most")
       ->needs(tune)
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
   verb->add_option("--out", a->tune.out, "Of --tune: the table's file [that of this user]")
       ->needs(tune);
-  verb->callback([a, &action] {
-    if (a->collective.empty() && !a->tunes) throw CLI::RequiredError("collective");
-    if (a->rank_counts.empty() && a->tunes) a->rank_counts = {2, 4, 8};
-    if (a->rank_counts.empty()) a->rank_counts = {2};
+  verb->callback([a, root, &action] {
+    const bool is_said = !a->collective.empty() || a->tunes || !a->schedule.empty();
+    if (!is_said) throw CLI::RequiredError("collective");
+    a->has_root = root->count() > 0;
     action = [a] { return run(*a); };
   });
 }

@@ -47,13 +47,16 @@ void print_operations(const Findings& findings) {
   if (findings.operations.empty()) return;
   fmt::print("operations under way\n");
   for (const OperationFinding& operation : findings.operations) {
-    fmt::print("  {}: since {}, no progress for {}; called by {}", describe(operation.facts),
+    fmt::print("  {}: since {}, no progress for {}", describe(operation.facts),
                comm::describe_time(operation.issued_ns, findings.now_ns),
-               comm::describe_time(operation.moved_ns, findings.now_ns),
-               comm::describe_ranks(operation.inside));
+               comm::describe_time(operation.moved_ns, findings.now_ns));
     const auto add = [](const char* what, const std::vector<uint32_t>& ranks) {
       if (!ranks.empty()) fmt::print("{}{}", what, comm::describe_ranks(ranks));
     };
+    add("; called by ", operation.inside);
+    add(operation.inside.empty() ? "; behind others in a stream of "
+                                 : ", behind others in a stream of ",
+        operation.queued);
     add(", finished on ", operation.finished);
     add(", not called by ", operation.absent);
     add(", unknown of ", operation.unsure);
@@ -93,6 +96,11 @@ void print_job(const JobFindings& job, const Arguments& a) {
     fmt::print("{}\n", paint(stdout, Colour::kBad,
                              "ranks wait for each other in a ring: " + describe_ring(findings)));
   }
+  if (!findings.stream_ring.empty()) {
+    fmt::print("{}\n", paint(stdout, Colour::kBad,
+                             "streams wait for each other in a ring: " +
+                                 comm::describe_stream_ring(findings)));
+  }
   if (a.events) print_events(findings);
 }
 
@@ -101,7 +109,8 @@ int run(const Arguments& a) {
   bool has_ring = false;
   for (RunningJob& job : running_jobs(a.job)) {
     jobs.push_back({job.directory, comm::find(std::move(job.boards.boards), job.boards.now_ns)});
-    has_ring |= !jobs.back().findings.ring.empty();
+    const Findings& findings = jobs.back().findings;
+    has_ring |= !findings.ring.empty() || !findings.stream_ring.empty();
   }
   if (a.json) {
     fmt::print("{}", to_json(jobs));

@@ -42,6 +42,7 @@ ordered_json signature_of(const BoardEntry& entry) {
   if (kind == CollectiveKind::kBarrier) return json;
   json["count"] = s.uneven != 0 ? ordered_json(nullptr) : ordered_json(s.count);
   json["type"] = to_string(static_cast<DataType>(s.type));
+  if (entry.is_on_gpu != 0) json["on_gpu"] = true;
   if (is_reducing(kind)) json["op"] = to_string(static_cast<Op>(s.op));
   if (is_rooted(kind)) json["root"] = s.root;
   return json;
@@ -55,6 +56,7 @@ ordered_json event_of(const BoardEntry& entry, uint64_t now_ns) {
   if (entry.outcome == engine::Outcome::kUnderWay) {
     json["moved_s_ago"] = age(entry.moved_ns, now_ns);
     json["is_waited_for"] = entry.is_waited != 0;
+    json["is_queued"] = entry.behind != 0;
   } else {
     json["ended_s_ago"] = age(entry.ended_ns, now_ns);
   }
@@ -84,6 +86,7 @@ ordered_json operation_of(const OperationFinding& operation, uint64_t now_ns) {
   json["issued_s_ago"] = age(operation.issued_ns, now_ns);
   json["moved_s_ago"] = age(operation.moved_ns, now_ns);
   json["called_by"] = operation.inside;
+  json["queued_on"] = operation.queued;
   json["finished_on"] = operation.finished;
   json["not_called_by"] = operation.absent;
   json["unknown"] = operation.unsure;
@@ -105,6 +108,11 @@ ordered_json job_of(const JobFindings& job) {
   ordered_json& ring = json["ring"] = ordered_json::array();
   for (const comm::WaitLink& link : f.ring) {
     ring.push_back({{"rank", link.rank}, {"waits_for", link.other}, {"operation", link.operation}});
+  }
+  ordered_json& stream_ring = json["stream_ring"] = ordered_json::array();
+  for (const comm::StreamLink& link : f.stream_ring) {
+    stream_ring.push_back(
+        {{"operation", link.operation}, {"rank", link.rank}, {"behind", link.behind}});
   }
   return json;
 }

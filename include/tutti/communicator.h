@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -28,7 +29,8 @@
 
 namespace tutti {
 
-class Memory;  // tutti/memory.h
+class Memory;            // tutti/memory.h
+class VerifiedSchedule;  // tutti/schedule.h
 
 struct CallOptions {
   Op op = Op::kSum;   // of calls that reduce
@@ -40,6 +42,13 @@ struct CallOptions {
   std::string_view name = {};
   uint64_t tag = 0;
   std::chrono::nanoseconds deadline = std::chrono::minutes(30);
+};
+
+// Sizes of calls, both ends included: bytes of the whole row, of all ranks together where a call
+// gathers or scatters.
+struct ByteRange {
+  uint64_t min_bytes = 0;
+  uint64_t max_bytes = UINT64_MAX;
 };
 
 // A call without its C++ types. What the typed functions below make.
@@ -67,6 +76,16 @@ class Communicator {
   static Result<Communicator> from_environment();
   // All ranks of a job whose ranks are threads of this process; give one to each thread.
   static Result<std::vector<Communicator>> threads(uint32_t num_ranks);
+
+  // Without a launcher: one rank makes a place on this host and tells it to the others, at most 100
+  // characters. It serves for one job. Nothing is left behind of a place where nobody meets.
+  static Result<std::string> make_meeting_place();
+  // One rank of the job of all who name the same place and number of ranks: threads of one process,
+  // processes, or both. Waits for all of them; kDeadline names who is missing. Of the options the
+  // deadline counts. Nobody waits for whoever lets go of the last copy, and what others still need
+  // from that rank they get; the end of the process waits until all have let go, a minute at most.
+  static Result<Communicator> meet(const std::string& place, uint32_t rank, uint32_t num_ranks,
+                                   const CallOptions& options = {});
 
   [[nodiscard]] uint32_t rank() const;
   [[nodiscard]] uint32_t num_ranks() const;
@@ -193,6 +212,20 @@ class Communicator {
   // Waits for all, like a collective. Name and deadline of the options count.
   Result<Communicator> split(int64_t color, int64_t key, const CallOptions& options = {});
 
+  // The same members again, whose calls follow the schedule where it is for them: its collective,
+  // its root, these sizes. All other calls are served as before, and calls on the copy never meet
+  // calls on the original. All members call it; it waits for all, like a collective, and name and
+  // deadline of the options count. A schedule for another number of ranks, for messages, or for
+  // sizes that one brought along earlier serves, and members with different schedules are the same
+  // error on all of them, which names the ranks. What is made of the copy (subset, split, ...)
+  // follows the schedule too, where it has as many ranks.
+  Result<Communicator> with_schedule(const VerifiedSchedule& schedule, const ByteRange& sizes = {},
+                                     const CallOptions& options = {});
+  // Reads and proves it first: our JSON or MSCCL XML. A file that one member cannot read or prove
+  // is an error on all.
+  Result<Communicator> with_schedule(const std::string& path, const ByteRange& sizes = {},
+                                     const CallOptions& options = {});
+
   // Ends every operation of this communicator with kAborted, here and on all members, under way and
   // later. Communicators made from it are others. Never blocks; any thread.
   void abort();
@@ -207,6 +240,7 @@ class Communicator {
 
   // For tutti's own parts.
   explicit Communicator(std::shared_ptr<comm::Group> group) : group_(std::move(group)) {}
+  [[nodiscard]] const std::shared_ptr<comm::Group>& group() const { return group_; }
 
  private:
   template <Element T>

@@ -19,6 +19,9 @@ namespace tutti {
 namespace ir {
 struct Schedule;
 }
+namespace verify {
+class VerifiedSchedule;
+}
 
 struct Choice;
 class VerifiedSchedule;
@@ -75,11 +78,16 @@ class VerifiedSchedule {
  public:
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
+  // For tutti's own parts.
+  [[nodiscard]] const verify::VerifiedSchedule& proved() const { return *proved_; }
+
  private:
   friend class Schedule;
-  explicit VerifiedSchedule(Schedule schedule) : schedule_(std::move(schedule)) {}
+  VerifiedSchedule(Schedule schedule, std::shared_ptr<const verify::VerifiedSchedule> proved)
+      : schedule_(std::move(schedule)), proved_(std::move(proved)) {}
 
   Schedule schedule_;
+  std::shared_ptr<const verify::VerifiedSchedule> proved_;
 };
 
 struct AlgorithmInfo {

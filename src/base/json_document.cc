@@ -312,4 +312,8 @@ void JsonValue::fail(std::string_view what) const {
             fmt::format("{}:{}: {}{}", document_->source_, node_->line, where, what)});
 }
 
+std::string json_quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace tutti::base

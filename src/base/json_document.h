@@ -84,4 +84,7 @@ class JsonDocument {
   std::unique_ptr<Error> error_;
 };
 
+// The text as a JSON string, in its quotes; bytes that are no UTF-8 are replaced.
+[[nodiscard]] std::string json_quoted(std::string_view text);
+
 }  // namespace tutti::base

@@ -10,6 +10,9 @@
 
 namespace tutti::base {
 
+// Whether the calling thread is one of these: it need leave nothing as it was for a program.
+inline thread_local bool g_is_library_thread = false;
+
 // `name` has at most 15 letters.
 template <class Body>
 [[nodiscard]] std::thread start_library_thread(const char* name, Body body) {
@@ -21,7 +24,10 @@ template <class Body>
   }
   // A thread begins with the mask of the one that made it.
   pthread_sigmask(SIG_BLOCK, &others, &before);
-  std::thread thread(std::move(body));
+  std::thread thread([body = std::move(body)]() mutable {
+    g_is_library_thread = true;
+    body();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread.native_handle(), name);
   return thread;

@@ -9,6 +9,9 @@
 namespace tutti::base {
 namespace {
 
+// As many as a daemon has room for: engine/cuda/daemon_state.h.
+constexpr uint32_t kMostGpuWorkers = 64;
+
 class Reader {
  public:
   Reader(const VariableLookup& lookup, std::vector<std::string>& complaints)
@@ -43,6 +46,23 @@ class Reader {
     ns = static_cast<uint64_t>(seconds * 1e9);
   }
 
+  struct Range {
+    uint32_t least, most;
+  };
+  void read(const char* name, uint32_t& number, Range range) const {
+    const auto value = lookup_(name);
+    if (!value) return;
+    uint32_t parsed = 0;
+    const char* const end = value->data() + value->size();
+    const auto [rest, error] = std::from_chars(value->data(), end, parsed);
+    const bool is_number = error == std::errc() && rest == end;
+    if (!is_number || parsed < range.least || parsed > range.most) {
+      const std::string wanted = fmt::format("a number from {} to {}", range.least, range.most);
+      return complain(name, *value, wanted.c_str());
+    }
+    number = parsed;
+  }
+
   void read(const char* name, std::string& text) const { text = lookup_(name).value_or(""); }
 
  private:
@@ -64,6 +84,7 @@ Settings read_settings(const VariableLookup& lookup) {
   reader.read_seconds("TUTTI_REPORT_AFTER", settings.report_after_ns);
   reader.read("TUTTI_FLIGHT_RECORDER", settings.flight_recorder);
   reader.read("TUTTI_TRACE", settings.trace);
+  reader.read("TUTTI_GPU_WORKERS", settings.gpu_workers, {1, kMostGpuWorkers});
   return settings;
 }
 

@@ -18,6 +18,7 @@ struct Settings {
   uint64_t report_after_ns = 10'000'000'000;  // TUTTI_REPORT_AFTER, in seconds; 0: never
   std::string flight_recorder;                // TUTTI_FLIGHT_RECORDER, a folder; empty: none
   std::string trace;                          // TUTTI_TRACE, a folder; empty: none
+  uint32_t gpu_workers = 0;                   // TUTTI_GPU_WORKERS; 0: as many as fit
   std::vector<std::string> complaints;
 };
 

@@ -63,6 +63,20 @@ tutti_error tutti_comm_split(tutti_comm* comm, int64_t color, int64_t key,
   return known.ok() ? hand_out(comm->comm.split(color, key, *known), part) : failed(known.error());
 }
 
+tutti_error tutti_comm_with_schedule(tutti_comm* comm, const char* path,
+                                     const tutti_byte_range* sizes, const tutti_options* options,
+                                     tutti_comm** copy) {
+  if (comm == nullptr || path == nullptr || copy == nullptr) {
+    return failed(ErrorCode::kInvalidArgument, "with_schedule: comm, path or copy is NULL");
+  }
+  *copy = nullptr;
+  const auto known = options_of(options);
+  if (!known.ok()) return failed(known.error());
+  tutti::ByteRange range;
+  if (sizes != nullptr) range = {sizes->min_bytes, sizes->max_bytes};
+  return hand_out(comm->comm.with_schedule(path, range, *known), copy);
+}
+
 tutti_error tutti_comm_shrink(tutti_comm* comm, const tutti_options* options, tutti_comm** rest) {
   if (comm == nullptr || rest == nullptr) {
     return failed(ErrorCode::kInvalidArgument, "shrink: comm or rest is NULL");

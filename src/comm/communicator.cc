@@ -1,23 +1,19 @@
 #include "tutti/communicator.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/try.h"
 #include "comm/group.h"
 #include "comm/job.h"
+#include "comm/join.h"
+#include "comm/loaded_schedule.h"
+#include "comm/meet.h"
 #include "comm/tuning_file.h"
 #include "transport/loopback/loopback.h"
+#include "tutti/schedule.h"
 
 namespace tutti {
-namespace {
-
-std::vector<Rank> all_ranks(uint32_t num_ranks) {
-  std::vector<Rank> ranks;
-  for (uint32_t r = 0; r < num_ranks; ++r) ranks.emplace_back(r);
-  return ranks;
-}
-
-}  // namespace
 
 Result<Communicator> Communicator::from_environment() {
   TUTTI_ASSIGN(auto world, comm::join_job());
@@ -26,14 +22,24 @@ Result<Communicator> Communicator::from_environment() {
 
 Result<std::vector<Communicator>> Communicator::threads(uint32_t num_ranks) {
   if (num_ranks == 0) return Error{ErrorCode::kInvalidArgument, "a job has at least one rank"};
-  TUTTI_ASSIGN(const comm::TuningTable tuning, comm::find_tuning());
+  TUTTI_ASSIGN(const comm::TuningTable tuning, comm::find_tuning(num_ranks));
   TUTTI_ASSIGN(const auto loopback, transport::Loopback::create(num_ranks));
   std::vector<Communicator> ranks;
   for (uint32_t r = 0; r < num_ranks; ++r) {
     auto node = std::make_shared<comm::Node>(loopback, loopback->endpoint(Rank{r}), tuning);
-    ranks.emplace_back(std::make_shared<comm::Group>(std::move(node), 1, all_ranks(num_ranks)));
+    ranks.emplace_back(std::make_shared<comm::Group>(std::move(node), comm::kWorldGroup,
+                                                     comm::all_ranks(num_ranks)));
   }
   return ranks;
+}
+
+Result<std::string> Communicator::make_meeting_place() { return comm::make_meeting_place(); }
+
+Result<Communicator> Communicator::meet(const std::string& place, uint32_t rank, uint32_t num_ranks,
+                                        const CallOptions& options) {
+  const auto timeout_ns = static_cast<uint64_t>(std::max<int64_t>(options.deadline.count(), 0));
+  TUTTI_ASSIGN(auto world, comm::meet(place, Rank{rank}, num_ranks, timeout_ns));
+  return Communicator(std::move(world));
 }
 
 uint32_t Communicator::rank() const { return group_->self().value; }
@@ -54,6 +60,20 @@ Result<Communicator> Communicator::duplicate() {
 
 Result<Communicator> Communicator::split(int64_t color, int64_t key, const CallOptions& options) {
   TUTTI_ASSIGN(auto group, group_->split(color, key, options));
+  return Communicator(std::move(group));
+}
+
+Result<Communicator> Communicator::with_schedule(const VerifiedSchedule& schedule,
+                                                 const ByteRange& sizes,
+                                                 const CallOptions& options) {
+  TUTTI_ASSIGN(auto group,
+               group_->with_schedule(comm::load_schedule(schedule.proved(), sizes), options));
+  return Communicator(std::move(group));
+}
+
+Result<Communicator> Communicator::with_schedule(const std::string& path, const ByteRange& sizes,
+                                                 const CallOptions& options) {
+  TUTTI_ASSIGN(auto group, group_->with_schedule(comm::load_schedule(path, sizes), options));
   return Communicator(std::move(group));
 }
 

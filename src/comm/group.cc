@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "comm/diagnosis/report.h"
-#include "comm/keys.h"
 #include "engine/cpu/reduce.h"
 
 namespace tutti::comm {
@@ -34,31 +33,17 @@ Rank place_of(std::span<const Rank> members, Rank rank) {
 Group::Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members,
              std::shared_ptr<const TuningTable> tuning)
     : node_(std::move(node)),
+      tuning_(std::move(tuning)),
       id_(id),
       members_(node_->shelf.members(std::move(members))),
       self_(place_of(members_, node_->engine.endpoint().self())),
-      programs_(&node_->shelf.programs(num_ranks(), self_, std::move(tuning))),
+      programs_(&node_->shelf.programs(num_ranks(), self_, tuning_)),
       sender_programs_(&node_->shelf.programs(2, Rank{0})),
       receiver_programs_(&node_->shelf.programs(2, Rank{1})) {}
 
-uint64_t Group::next_use(uint64_t key) {
-  const std::lock_guard lock(mutex_);
-  return uses_[key]++;
-}
-
-Group::Key Group::next_key(const CallOptions& options) {
-  if (options.name.empty() && options.tag == 0) {
-    const uint64_t number = num_unnamed_.fetch_add(1, std::memory_order_relaxed);
-    return {mix(id_, number), number};
-  }
-  const uint64_t key = key_of(mix(id_, kNamed), options);
-  const uint64_t number = next_use(key);
-  return {mix(key, number), number};
-}
-
 Work Group::submit(const Call& call) {
   if (const LastCall::Use last(last_call_, call); last) {
-    return issue(last.request(), call, next_key(call.options));
+    return issue(last.request(), call, numbers_.next(call.options));
   }
   auto checked = check_call(call, num_ranks(), self_);
   if (!checked) return Work(std::move(checked.error()));
@@ -66,7 +51,7 @@ Work Group::submit(const Call& call) {
   if (call.kind == CollectiveKind::kAllToAll && !call.counts.empty()) {
     return all_to_all_uneven(call);
   }
-  return start(call, *checked, {next_key(call.options), id_, members_, programs_});
+  return start(call, *checked, {numbers_.next(call.options), id_, members_, programs_});
 }
 
 Work Group::start(const Call& call, const CheckedCall& checked, const Route& route) {

@@ -1,16 +1,14 @@
 // What a communicator is inside: members, names, and how a call becomes an operation. Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
 #include "comm/call_check.h"
+#include "comm/call_numbers.h"
 #include "comm/last_call.h"
 #include "comm/node.h"
 #include "comm/self_mail.h"
@@ -22,16 +20,22 @@ namespace tutti::comm {
 class Group {
  public:
   // `members` are ranks of the node's endpoint; `id` is the same on all of them and unlike that of
-  // any other group of the job. Without `tuning` its calls follow the node's table.
+  // any other group of the job. Without `tuning` its calls follow the node's table; those of
+  // groups made of this one follow the same as its own.
   Group(std::shared_ptr<Node> node, uint64_t id, std::vector<Rank> members,
         std::shared_ptr<const TuningTable> tuning = nullptr);
 
   [[nodiscard]] Rank self() const { return self_; }
+  [[nodiscard]] std::span<const Rank> members() const { return members_; }  // ranks of the job
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(members_.size()); }
   [[nodiscard]] Node& node() const { return *node_; }
   // For who may outlive the group.
   [[nodiscard]] std::shared_ptr<Node> share_node() const { return node_; }
   [[nodiscard]] SelfMail& self_mail() { return self_mail_; }
+  // What its calls follow. Lives as long as the group and the node.
+  [[nodiscard]] const TuningTable& tuning() const {
+    return tuning_ == nullptr ? node_->shelf.tuning() : *tuning_;
+  }
 
   Work submit(const Call& call);
 
@@ -42,6 +46,9 @@ class Group {
   // The same members, whose calls follow another table: to compare algorithms. All members call it,
   // in the same order, with tables that choose alike.
   std::shared_ptr<Group> tuned(TuningTable tuning);
+  // As in tutti/communicator.h; also about a schedule that could not be loaded.
+  Result<std::shared_ptr<Group>> with_schedule(Result<LoadedSchedule> loaded,
+                                               const CallOptions& options);
   void abort();
   // Ends messages to oneself if a member has aborted the group; the engine knows, and has no part
   // in them.
@@ -49,12 +56,7 @@ class Group {
 
  private:
   class Survey;  // shrink.cc
-  // What a call is matched by: the id is equal on all members, since the i-th use of a name or tag
-  // meets the i-th use.
-  struct Key {
-    uint64_t id;
-    uint64_t number;  // which use, or which unnamed call
-  };
+  using Key = CallNumbers::Key;
   // Who takes part in an operation, under which number, with which programs.
   struct Route {
     Key key;
@@ -70,11 +72,10 @@ class Group {
   Work exchange(const Call& call);
   Work all_to_all_uneven(const Call& call);
 
-  Key next_key(const CallOptions& options);
-  uint64_t next_use(uint64_t key);
   std::shared_ptr<Group> part(uint64_t id, std::span<const uint32_t> ranks) const;
 
   std::shared_ptr<Node> node_;
+  std::shared_ptr<const TuningTable> tuning_;
   uint64_t id_;
   std::span<const Rank> members_;  // on the node's shelf, as are the programs
   Rank self_;                      // place among the members
@@ -83,10 +84,7 @@ class Group {
   Programs* receiver_programs_;
   SelfMail self_mail_;
   LastCall last_call_;
-  std::atomic<uint64_t> num_unnamed_{0};
-
-  std::mutex mutex_;                             // guards what follows; never held across a wait
-  std::unordered_map<uint64_t, uint64_t> uses_;  // of each key
+  CallNumbers numbers_{id_};
 };
 
 }  // namespace tutti::comm

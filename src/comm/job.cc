@@ -2,86 +2,28 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/job_environment.h"
-#include "base/log.h"
 #include "base/try.h"
-#include "comm/diagnosis/status_socket.h"
-#include "comm/tuning_agreement.h"
-#include "comm/tuning_file.h"
-#include "transport/loopback/loopback.h"
-#include "transport/shm/shm.h"
+#include "comm/join.h"
 
 namespace tutti::comm {
 namespace {
 
 // Under launchers other than ours nobody has made the directory; its parent is the user's too.
-Status make_private_directory(const std::string& path) {
+Status make_job_directory(const std::string& path) {
   const std::string parent = path.substr(0, path.rfind('/'));
-  for (const std::string& folder : {parent, path}) {
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return Error{ErrorCode::kIo, fmt::format("cannot make {}: {}", folder, std::strerror(errno))};
-    }
+  if (mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error{ErrorCode::kIo, fmt::format("cannot make {}: {}", parent, std::strerror(errno))};
   }
-  struct stat facts {};
-  const bool is_private = stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
-                          facts.st_uid == geteuid() && (facts.st_mode & 077) == 0;
-  if (!is_private) {
-    return Error{ErrorCode::kIo,
-                 fmt::format("{} must be a folder of this user that nobody else may enter", path)};
-  }
-  return {};
-}
-
-// A job can do without one.
-std::optional<StatusServer> status_server(const std::string& job_dir,
-                                          const transport::Endpoint& endpoint) {
-  Result<StatusServer> server = StatusServer::open(job_dir, endpoint);
-  if (server) return *std::move(server);
-  base::log(base::LogLevel::kWarn, endpoint.self().value,
-            fmt::format("tutti status will not work: {}", server.error().message));
-  return std::nullopt;
-}
-
-Result<std::shared_ptr<Node>> join(const base::JobEnvironment& job) {
-  Result<TuningTable> tuning = find_tuning();
-  if (job.num_ranks == 1) {
-    if (!tuning) return std::move(tuning.error());
-    TUTTI_ASSIGN(auto loopback, transport::Loopback::create(1));
-    return std::make_shared<Node>(loopback, loopback->endpoint(Rank{0}), *std::move(tuning));
-  }
-  TUTTI_TRY(make_private_directory(job.job_dir));
-  transport::ShmJob shm_job;
-  shm_job.rank = job.rank;
-  shm_job.num_ranks = job.num_ranks;
-  shm_job.directory = job.job_dir;
-  shm_job.id = job.job_id;
-  // Also about a table that cannot be used: then all ranks end, and none waits for another.
-  shm_job.remark = remark_on(tuning);
-  TUTTI_ASSIGN(auto shm, transport::Shm::connect(shm_job));
-  TUTTI_TRY(check_agreement(shm->remarks()));
-  auto node = std::make_shared<Node>(shm, shm->endpoint(), *std::move(tuning));
-  std::vector<Watch::Process> processes;
-  for (uint32_t r = 0; r < job.num_ranks; ++r) {
-    if (r != job.rank.value) processes.push_back({Rank{r}, shm->ranks()[r].process});
-  }
-  engine::Engine* const engine = &node->engine;
-  const auto on_death = [engine](Watch::Process dead) {
-    engine->lose(dead.rank, fmt::format("its process {} has ended", dead.pid));
-  };
-  TUTTI_ASSIGN(node->watch,
-               Watch::start(processes, on_death, status_server(job.job_dir, engine->endpoint())));
-  return node;
+  return make_private_directory(path);
 }
 
 // A rank that is done may still be needed: others pull from its memory. So the last thing that
@@ -106,10 +48,12 @@ Result<std::shared_ptr<Group>> join_job() {
   if (joined.world) return joined.world;
   TUTTI_ASSIGN(const auto environment, base::read_job_environment());
   const base::JobEnvironment job = environment.value_or(base::JobEnvironment{});
-  TUTTI_ASSIGN(auto node, join(job));
-  std::vector<Rank> members;
-  for (uint32_t r = 0; r < job.num_ranks; ++r) members.emplace_back(r);
-  joined.world = std::make_shared<Group>(std::move(node), 1, std::move(members));
+  if (job.num_ranks > 1) TUTTI_TRY(make_job_directory(job.job_dir));
+  TUTTI_ASSIGN(auto node, join({.rank = job.rank,
+                                .num_ranks = job.num_ranks,
+                                .directory = job.job_dir,
+                                .id = job.job_id}));
+  joined.world = std::make_shared<Group>(std::move(node), kWorldGroup, all_ranks(job.num_ranks));
   return joined.world;
 }
 

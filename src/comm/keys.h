@@ -15,6 +15,7 @@ inline constexpr uint64_t kSubset = 0x73756273;
 inline constexpr uint64_t kSplit = 0x73706c69;
 inline constexpr uint64_t kShrink = 0x73687269;
 inline constexpr uint64_t kTuned = 0x74756e65;
+inline constexpr uint64_t kScheduled = 0x73636865;
 
 // A good hash of two numbers; never 0.
 [[nodiscard]] inline uint64_t mix(uint64_t a, uint64_t b) {

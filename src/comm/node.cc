@@ -22,6 +22,10 @@ void announce(const TuningTable& tuning) {
                 ? "algorithms: by the built-in rules"
                 : fmt::format("algorithms: by the {} rules of {}, then by the built-in ones",
                               tuning.rules.size(), tuning.source));
+  for (const LoadedSchedule& loaded : tuning.schedules) {
+    base::log(base::LogLevel::kInfo, 0,
+              fmt::format("before them by the schedule {}", describe(loaded)));
+  }
   const TuningMachine here = this_machine();
   if (tuning.source.empty() || tuning.machine == here) return;
   base::log(
@@ -68,11 +72,13 @@ Node::Node(std::shared_ptr<void> kept, transport::Endpoint endpoint, TuningTable
   announce(settings, engine.endpoint(), shelf.tuning());
   if (!settings.trace.empty()) engine.start_trace();
   if (engine.endpoint().num_ranks() == 1) return;
-  reporter = std::make_unique<Reporter>(engine, settings.report_after_ns, std::move(write));
+  reporter =
+      std::make_unique<Reporter>(engine, elsewhere, settings.report_after_ns, std::move(write));
   ProgressThread::Options options;
   options.drives = settings.progress_thread;
   options.tick_ns = reporter->period_ns();
   options.tick = [this] { reporter->tick(); };
+  options.is_idle_elsewhere = [this] { return elsewhere.is_idle(); };
   progress = std::make_unique<ProgressThread>(engine, std::move(options));
 }
 

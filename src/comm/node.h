@@ -11,6 +11,7 @@
 
 #include "base/settings.h"
 #include "comm/caller_memory.h"
+#include "comm/diagnosis/elsewhere.h"
 #include "comm/diagnosis/reporter.h"
 #include "comm/progress_thread.h"
 #include "comm/shelf.h"
@@ -49,6 +50,7 @@ struct Node {
   engine::WaitPolicy policy;
   engine::Engine engine;
   CallerMemory caller_memory;
+  Elsewhere elsewhere;
   std::atomic<uint64_t> next_flight_file_ns{0};
   // These end before the engine, last first.
   std::unique_ptr<Watch> watch;              // of the other processes

@@ -7,17 +7,9 @@
 #include <vector>
 
 #include "comm/group.h"
-#include "comm/keys.h"
 
 namespace tutti::comm {
 namespace {
-
-uint64_t pair_key(uint64_t scope, Rank from, Rank to) {
-  return mix(scope, uint64_t{from.value} << 32 | to.value);
-}
-
-// Messages are counted for each end on its own: to oneself both ends are called on this rank.
-constexpr uint64_t kReceives = 1;
 
 const void* at(const void* data, uint64_t elem, DataType type) {
   return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + elem * size_of(type);
@@ -32,16 +24,14 @@ Work Group::exchange(const Call& call) {
   const Rank peer{call.peer};
   const Rank from = call.receives ? peer : self_;
   const Rank to = call.receives ? self_ : peer;
-  const uint64_t key = key_of(pair_key(mix(id_, kPair), from, to), call.options);
-  const uint64_t number = next_use(mix(key, call.receives ? kReceives : 0));
-  const uint64_t id = mix(key, number);
+  const Key key = numbers_.next({from.value, to.value, call.receives}, call.options);
   if (peer == self_) {
     notice_abort();
     const uint64_t elems = call.receives ? call.output_elems : call.input_elems;
-    return {this, self_mail_.post({call.input, call.output, elems, call.type, call.receives, id,
+    return {this, self_mail_.post({call.input, call.output, elems, call.type, call.receives, key.id,
                                    deadline_of(call.options)})};
   }
-  return start_end(call, {id, number}, id_);
+  return start_end(call, key, id_);
 }
 
 Work Group::start_end(const Call& call, Key key, uint64_t group) {
@@ -57,7 +47,7 @@ Work Group::start_end(const Call& call, Key key, uint64_t group) {
 // In the i-th round everyone sends i places up and receives from i places down, so that no rank is
 // everybody's first.
 Work Group::all_to_all_uneven(const Call& call) {
-  const Key scope = next_key(call.options);
+  const Key scope = numbers_.next(call.options);
   std::vector<uint64_t> in_at{0};
   std::vector<uint64_t> out_at{0};
   for (uint32_t r = 0; r < num_ranks(); ++r) {
@@ -72,7 +62,7 @@ Work Group::all_to_all_uneven(const Call& call) {
                       .peer = peer,
                       .receives = true,
                       .options = call.options},
-                     {pair_key(scope.id, Rank{peer}, self_), scope.number}, id_);
+                     {CallNumbers::pair_key(scope.id, peer, self_.value), scope.number}, id_);
   };
   const auto send_to = [&](uint32_t peer) {
     return start_end({.kind = CollectiveKind::kSendRecv,
@@ -81,7 +71,7 @@ Work Group::all_to_all_uneven(const Call& call) {
                       .input_elems = call.counts[peer],
                       .peer = peer,
                       .options = call.options},
-                     {pair_key(scope.id, self_, Rank{peer}), scope.number}, id_);
+                     {CallNumbers::pair_key(scope.id, self_.value, peer), scope.number}, id_);
   };
   const uint32_t own = self_.value;
   Work all;

@@ -1,43 +1,17 @@
 #include "comm/program_cache.h"
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <numeric>
-#include <string>
-#include <tuple>
 #include <utility>
 
-#include "base/check.h"
-#include "base/log.h"
 #include "base/try.h"
+#include "comm/chosen_schedule.h"
 #include "ir/layout.h"
 #include "ir/sizes.h"
-#include "plan/algorithm.h"
-#include "verify/check.h"
 
 namespace tutti::comm {
 namespace {
-
-// Proofs do not depend on who asks: communicators of the same size, and ranks that are threads of
-// one process, share them.
-Result<verify::VerifiedSchedule> proved_schedule(const Collective& collective,
-                                                 const Choice& choice) {
-  using Key = std::tuple<CollectiveKind, uint32_t, uint32_t, uint32_t, std::string, plan::Options>;
-  static std::mutex mutex;
-  // Never destroyed: the end of the job is a collective too, and comes after all else.
-  static auto& proofs = *new std::map<Key, verify::VerifiedSchedule>;
-  const std::lock_guard lock(mutex);
-  const Key key{collective.kind, collective.num_ranks,          collective.root,
-                collective.peer, std::string(choice.algorithm), choice.options};
-  if (const auto found = proofs.find(key); found != proofs.end()) return found->second;
-  TUTTI_ASSIGN(auto schedule, plan::make(collective, choice.algorithm, choice.options));
-  verify::Verdict verdict = verify::check(std::move(schedule));
-  TUTTI_CHECK(verdict.proved(), "our own algorithms are right: tests prove them for all sizes");
-  return proofs.emplace(key, verdict.schedule()).first->second;
-}
 
 // What an entry takes beside its program: a node of the map and one of the list.
 constexpr size_t kEntryBytes = 192;
@@ -93,14 +67,10 @@ Result<std::shared_ptr<const engine::BoundProgram>> ProgramCache::make(
   const uint64_t elems = key.counts.empty()
                              ? key.row_elems
                              : std::accumulate(key.counts.begin(), key.counts.end(), uint64_t{0});
-  const Choice choice = choose_algorithm(tuning_, collective, elems * key.elem_bytes);
-  // All members choose alike: the first speaks.
-  if (self_.value == 0 && base::logs(base::LogLevel::kInfo)) {
-    base::log(base::LogLevel::kInfo, self_.value,
-              fmt::format("{} of {} bytes among {} ranks: algorithm {}", to_string(key.kind),
-                          elems * key.elem_bytes, num_ranks_, to_string(choice)));
-  }
-  TUTTI_ASSIGN(const auto schedule, proved_schedule(collective, choice));
+  const uint64_t bytes = elems * key.elem_bytes;
+  TUTTI_ASSIGN(const auto schedule,
+               chosen_schedule(tuning_, collective, bytes,
+                               choose_algorithm(tuning_, collective, bytes), self_));
   TUTTI_ASSIGN(const auto layout,
                ir::Layout::create(collective, schedule.schedule().chunks_per_block));
   if (key.counts.empty()) {

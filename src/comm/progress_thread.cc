@@ -42,10 +42,10 @@ void ProgressThread::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     tick_if_due();
     const bool is_attended = somebody_else_runs_it();
-    const bool is_idle = !is_attended && engine_.is_idle();
+    const bool is_idle = !is_attended && this->is_idle();
     const uint64_t now = base::now_ns();
     if (!is_idle) quiet_since = now;
-    if (!is_attended && !is_idle && options_.drives) {
+    if (!is_attended && options_.drives && !engine_.is_idle()) {
       drive();
       nap_ns = kShortestNapNs;
     } else if (is_idle && now - quiet_since >= kDrowsyNs) {
@@ -90,6 +90,10 @@ bool ProgressThread::somebody_else_runs_it() {
   return had_turns || engine_.endpoint().num_sleeping() != 0;
 }
 
+bool ProgressThread::is_idle() const {
+  return engine_.is_idle() && (!options_.is_idle_elsewhere || options_.is_idle_elsewhere());
+}
+
 void ProgressThread::nap(uint64_t ns) {
   std::unique_lock lock(mutex_);
   // Liveness: the time passes.
@@ -100,8 +104,8 @@ void ProgressThread::nap(uint64_t ns) {
 void ProgressThread::sleep_until_noticed() {
   if (options_.tick) options_.tick();
   is_asleep_.store(true, std::memory_order_relaxed);
-  // Looks under the engine's lock: an operation that is issued later sees that we are asleep.
-  if (!engine_.is_idle()) {
+  // Looks under the locks of both: an operation that is issued later sees that we are asleep.
+  if (!is_idle()) {
     is_asleep_.store(false, std::memory_order_relaxed);
     return;
   }

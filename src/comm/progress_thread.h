@@ -21,6 +21,7 @@ class ProgressThread {
     bool drives = true;  // false: only `tick`
     uint64_t tick_ns = UINT64_MAX;
     std::function<void()> tick;  // about so often while there are operations, and after the last
+    std::function<bool()> is_idle_elsewhere;  // no others are to be ticked for; empty: never any
   };
 
   // Both outlive it.
@@ -44,6 +45,7 @@ class ProgressThread {
   void wake_up();
   void tick_if_due();
   bool somebody_else_runs_it();
+  [[nodiscard]] bool is_idle() const;
   bool progress();
 
   engine::Engine& engine_;

@@ -63,11 +63,10 @@ Result<Choice> Schedule::plan_fastest(const Collective& collective, const Topolo
 }
 
 Result<VerifiedSchedule> Schedule::verify() const {
-  const tutti::verify::Verdict verdict = tutti::verify::check(*data_);
-  if (Result<tutti::verify::VerifiedSchedule> proved = verdict.result(); !proved) {
-    return std::move(proved.error());
-  }
-  return VerifiedSchedule(*this);
+  TUTTI_ASSIGN(tutti::verify::VerifiedSchedule proved, tutti::verify::check(*data_).result());
+  auto kept = std::make_shared<const tutti::verify::VerifiedSchedule>(std::move(proved));
+  // Proof and value share the steps.
+  return VerifiedSchedule(Schedule({kept, &kept->schedule()}), kept);
 }
 
 }  // namespace tutti

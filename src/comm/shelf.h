@@ -51,6 +51,14 @@ class Shelf {
     return *lists_.insert(std::move(list)).first;
   }
   [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
+  // One that chooses as the table does: the same again where there is one already, so that what is
+  // kept does not grow with communicators that come and go.
+  [[nodiscard]] std::shared_ptr<const TuningTable> keep(TuningTable tuning) {
+    const std::lock_guard lock(mutex_);
+    auto& kept = tables_[digest(tuning)];
+    if (kept == nullptr) kept = std::make_shared<const TuningTable>(std::move(tuning));
+    return kept;
+  }
   // By the rank's own table, or by another, which is then kept too.
   [[nodiscard]] Programs& programs(uint32_t num_ranks, Rank self,
                                    std::shared_ptr<const TuningTable> tuning = nullptr) {
@@ -72,6 +80,7 @@ class Shelf {
   std::mutex mutex_;
   std::set<std::vector<Rank>> lists_;
   std::shared_ptr<const TuningTable> tuning_;
+  std::map<uint64_t, std::shared_ptr<const TuningTable>> tables_;  // by digest
   std::map<std::tuple<std::shared_ptr<const TuningTable>, uint32_t, Rank>, Programs> programs_;
   std::vector<std::array<Rank, 3>> pairs_;  // by peer: oneself, the peer, oneself
 };

@@ -111,7 +111,7 @@ class Group::Survey {
 
 Result<std::shared_ptr<Group>> Group::shrink(const CallOptions& options) {
   const uint64_t key = mix(id_, kShrink);
-  uint64_t id = mix(key, next_use(key));
+  uint64_t id = mix(key, numbers_.next_use(key));
   Survey survey(*this, id, options);
   TUTTI_ASSIGN(Living pooled, survey.pool());
   TUTTI_ASSIGN(const Living living, survey.settle(std::move(pooled)));

@@ -1,4 +1,5 @@
-// Communicators made from others: by a list, by colors, or with another table of algorithms.
+// Communicators made from others: by a list, by colors, with another table of algorithms or with a
+// schedule that all bring along.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "base/try.h"
 #include "comm/group.h"
 #include "comm/keys.h"
+#include "comm/tuning_agreement.h"
 
 namespace tutti::comm {
 namespace {
@@ -24,7 +26,7 @@ static_assert(sizeof(Ticket) == 2 * sizeof(int64_t), "gathered as two numbers a 
 std::shared_ptr<Group> Group::part(uint64_t id, std::span<const uint32_t> ranks) const {
   std::vector<Rank> members;
   for (const uint32_t rank : ranks) members.push_back(members_[rank]);
-  return std::make_shared<Group>(node_, id, std::move(members));
+  return std::make_shared<Group>(node_, id, std::move(members), tuning_);
 }
 
 Result<std::shared_ptr<Group>> Group::subset(std::span<const uint32_t> ranks) {
@@ -44,13 +46,13 @@ Result<std::shared_ptr<Group>> Group::subset(std::span<const uint32_t> ranks) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("subset: rank {} calls it and is not in it", self_.value)};
   }
-  return part(mix(key, next_use(key)), ranks);
+  return part(mix(key, numbers_.next_use(key)), ranks);
 }
 
 Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
                                             const CallOptions& options) {
   const uint64_t scope = key_of(mix(id_, kSplit), options);
-  const uint64_t number = next_use(scope);
+  const uint64_t number = numbers_.next_use(scope);
   const uint64_t id = mix(scope, number);
   const Ticket own{color, key};
   std::vector<Ticket> all(num_ranks());
@@ -75,9 +77,38 @@ Result<std::shared_ptr<Group>> Group::split(int64_t color, int64_t key,
 
 std::shared_ptr<Group> Group::tuned(TuningTable tuning) {
   const uint64_t key = mix(id_, kTuned);
-  return std::make_shared<Group>(node_, mix(key, next_use(key)),
+  return std::make_shared<Group>(node_, mix(key, numbers_.next_use(key)),
                                  std::vector<Rank>(members_.begin(), members_.end()),
-                                 std::make_shared<const TuningTable>(std::move(tuning)));
+                                 node_->shelf.keep(std::move(tuning)));
+}
+
+Result<std::shared_ptr<Group>> Group::with_schedule(Result<LoadedSchedule> loaded,
+                                                    const CallOptions& options) {
+  const uint64_t scope = key_of(mix(id_, kScheduled), options);
+  const uint64_t number = numbers_.next_use(scope);
+  const uint64_t id = mix(scope, number);
+  TuningTable table = tuning_ == nullptr ? node_->shelf.tuning() : *tuning_;
+  Status added = loaded ? check_members(*loaded, num_ranks()) : Status(loaded.error());
+  if (added) added = add_schedule(table.schedules, *loaded);
+  // Also about a schedule that cannot be used: then it is everybody's error.
+  const transport::Remark own = remark_on(added ? loaded : Result<LoadedSchedule>(added.error()));
+  std::vector<transport::Remark> all(num_ranks());
+  const Call gather{.kind = CollectiveKind::kAllGather,
+                    .type = DataType::kUint8,
+                    .input = own.data(),
+                    .input_elems = own.size(),
+                    .output = all.data(),
+                    .output_elems = own.size() * all.size(),
+                    .options = options};
+  TUTTI_ASSIGN(const CheckedCall checked, check_call(gather, num_ranks(), self_));
+  // Liveness: it ends when all members have called, when one is lost, or at the deadline.
+  TUTTI_TRY(start(gather, checked, {{id, number}, id_, members_, programs_}).wait());
+  if (Status agreed = check_agreement(all, kSchedules); !agreed) {
+    return Error{added ? agreed.error().code : added.error().code, agreed.error().message};
+  }
+  return std::make_shared<Group>(node_, mix(id, kScheduled),
+                                 std::vector<Rank>(members_.begin(), members_.end()),
+                                 node_->shelf.keep(std::move(table)));
 }
 
 void Group::abort() {

@@ -35,13 +35,19 @@ std::optional<Overlap> sort_rules(std::vector<TuningRule>& rules) {
   return std::nullopt;
 }
 
-Choice choose_algorithm(const TuningTable& table, const Collective& collective, uint64_t bytes) {
+std::optional<Choice> find_choice(const TuningTable& table, const Collective& collective,
+                                  uint64_t bytes) {
   for (const TuningRule& rule : table.rules) {
     const bool speaks = scope_of(rule) == std::tuple(collective.kind, collective.num_ranks) &&
                         rule.min_bytes <= bytes && bytes <= rule.max_bytes;
-    if (speaks && rule.choice) return *rule.choice;
+    if (speaks && rule.choice) return rule.choice;
   }
-  return choose_algorithm(collective, bytes);
+  return std::nullopt;
+}
+
+Choice choose_algorithm(const TuningTable& table, const Collective& collective, uint64_t bytes) {
+  const std::optional<Choice> choice = find_choice(table, collective, bytes);
+  return choice ? *choice : choose_algorithm(collective, bytes);
 }
 
 uint64_t digest(const TuningTable& table) {
@@ -58,6 +64,9 @@ uint64_t digest(const TuningTable& table) {
                               options.radix,
                               options.group_size};
     for (const uint64_t fact : facts) hash = mix(hash, fact);
+  }
+  for (const LoadedSchedule& loaded : table.schedules) {
+    hash = mix(mix(mix(hash, loaded.digest), loaded.sizes.min_bytes), loaded.sizes.max_bytes);
   }
   return hash;
 }

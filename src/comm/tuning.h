@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/choose.h"
+#include "comm/loaded_schedule.h"
 #include "tutti/collective.h"
 
 namespace tutti::comm {
@@ -39,6 +40,7 @@ struct TuningTable {
   std::string source;  // the file, if there is one
   TuningMachine machine;
   std::vector<TuningRule> rules;  // sorted; ranges of one collective and rank count are disjoint
+  std::vector<LoadedSchedule> schedules = {};  // come before all rules; disjoint too
 };
 
 // Sorts the rules. If two speak of the same size, the places where they were before.
@@ -47,7 +49,10 @@ struct Overlap {
 };
 [[nodiscard]] std::optional<Overlap> sort_rules(std::vector<TuningRule>& rules);
 
-// `bytes` as for the built-in rules.
+// What a rule says of such calls, if one does. `bytes` as for the built-in rules.
+[[nodiscard]] std::optional<Choice> find_choice(const TuningTable& table,
+                                                const Collective& collective, uint64_t bytes);
+// The same, and where no rule says anything, what the built-in ones do.
 [[nodiscard]] Choice choose_algorithm(const TuningTable& table, const Collective& collective,
                                       uint64_t bytes);
 

@@ -40,13 +40,7 @@ std::string name_of(const Said& said) {
   return fmt::format("{} (choices {:016x})", said.words(), said.digest);
 }
 
-}  // namespace
-
-transport::Remark remark_on(const Result<TuningTable>& table) {
-  const std::string& text = table ? table->source : table.error().message;
-  Said said;
-  said.is_usable = table ? 1 : 0;
-  said.digest = table ? digest(*table) : 0;
+transport::Remark remark(Said said, std::string_view text) {
   said.length = static_cast<uint32_t>(std::min(text.size(), sizeof said.text));
   std::memcpy(said.text, text.data(), said.length);
   transport::Remark remark;
@@ -54,7 +48,29 @@ transport::Remark remark_on(const Result<TuningTable>& table) {
   return remark;
 }
 
-Status check_agreement(std::span<const transport::Remark> remarks) {
+}  // namespace
+
+transport::Remark remark_on(const Result<TuningTable>& table) {
+  if (!table) return remark({}, table.error().message);
+  std::string text = table->source;
+  for (const LoadedSchedule& loaded : table->schedules) {
+    text += fmt::format("{}{}", text.empty() ? "" : " with ", describe(loaded));
+  }
+  return remark({.digest = digest(*table), .is_usable = 1}, text);
+}
+
+transport::Remark remark_on(const Result<LoadedSchedule>& loaded) {
+  if (!loaded) return remark({}, loaded.error().message);
+  const ByteRange& sizes = loaded->sizes;
+  std::string text = describe(*loaded);
+  if (sizes.min_bytes != 0) text += fmt::format(", from {} bytes", sizes.min_bytes);
+  if (sizes.max_bytes != UINT64_MAX) text += fmt::format(", up to {} bytes", sizes.max_bytes);
+  TuningTable table;
+  table.schedules = {*loaded};
+  return remark({.digest = digest(table), .is_usable = 1}, text);
+}
+
+Status check_agreement(std::span<const transport::Remark> remarks, const Dispute& dispute) {
   std::map<std::string, std::vector<size_t>> ranks_of;  // by the name of their table
   bool are_alike = true;
   for (size_t rank = 0; rank < remarks.size(); ++rank) {
@@ -71,10 +87,7 @@ Status check_agreement(std::span<const transport::Remark> remarks) {
     parts.push_back(fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks",
                                 fmt::join(ranks, ", "), name));
   }
-  return invalid(
-      fmt::format("the ranks of this job have different tuning tables: {}; set TUTTI_TUNING to "
-                  "one file for all of them, or to none",
-                  fmt::join(parts, "; ")));
+  return invalid(fmt::format("{}: {}; {}", dispute.what, fmt::join(parts, "; "), dispute.advice));
 }
 
 }  // namespace tutti::comm

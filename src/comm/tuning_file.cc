@@ -130,6 +130,34 @@ std::string rule_line(const TuningRule& rule) {
                             rule.measured_bytes, rule.us, rule.default_us);
 }
 
+Status add_schedules(const std::string& paths, uint32_t num_ranks, TuningTable& table) {
+  for (size_t begin = 0; begin < paths.size();) {
+    const size_t end = std::min(paths.find(':', begin), paths.size());
+    const std::string path = paths.substr(begin, end - begin);
+    begin = end + 1;
+    if (path.empty()) continue;
+    TUTTI_ASSIGN(LoadedSchedule loaded, load_schedule(path, {}));
+    TUTTI_TRY(add_schedule(table.schedules, std::move(loaded)));
+  }
+  return check_fits(table.schedules, num_ranks);
+}
+
+Result<TuningTable> find_table(const base::VariableLookup& lookup) {
+  std::optional<std::string> named = lookup(kTuningVariable);
+  if (named == "") named.reset();
+  if (named == "none") return TuningTable();
+  const std::string path = named ? *named : user_tuning_path(lookup);
+  std::error_code error;
+  if (!named && (path.empty() || !fs::exists(path, error))) return TuningTable();
+  Result<TuningTable> table = read_tuning(path);
+  if (table) return table;
+  const std::string_view why = named ? "TUTTI_TUNING names it" : "tables of this user lie there";
+  return Error{table.error().code,
+               fmt::format("the tuning table cannot be used: {} ({}; with TUTTI_TUNING=none the "
+                           "job runs without one)",
+                           table.error().message, why)};
+}
+
 }  // namespace
 
 Result<TuningTable> tuning_from_json(std::string_view text, const std::string& source) {
@@ -173,20 +201,14 @@ std::string user_tuning_path(const base::VariableLookup& lookup) {
   return home.starts_with('/') ? home + "/.config/tutti/tuning.json" : "";
 }
 
-Result<TuningTable> find_tuning(const base::VariableLookup& lookup) {
-  std::optional<std::string> named = lookup(kTuningVariable);
-  if (named == "") named.reset();
-  if (named == "none") return TuningTable();
-  const std::string path = named ? *named : user_tuning_path(lookup);
-  std::error_code error;
-  if (!named && (path.empty() || !fs::exists(path, error))) return TuningTable();
-  Result<TuningTable> table = read_tuning(path);
-  if (table) return table;
-  const std::string_view why = named ? "TUTTI_TUNING names it" : "tables of this user lie there";
-  return Error{table.error().code,
-               fmt::format("the tuning table cannot be used: {} ({}; with TUTTI_TUNING=none the "
-                           "job runs without one)",
-                           table.error().message, why)};
+Result<TuningTable> find_tuning(uint32_t num_ranks, const base::VariableLookup& lookup) {
+  TUTTI_ASSIGN(TuningTable table, find_table(lookup));
+  const std::string paths = lookup(kScheduleVariable).value_or("");
+  if (Status status = add_schedules(paths, num_ranks, table); !status) {
+    return Error{status.error().code,
+                 fmt::format("{} (TUTTI_SCHEDULE names it)", status.error().message)};
+  }
+  return table;
 }
 
 }  // namespace tutti::comm

@@ -14,6 +14,8 @@ namespace tutti::comm {
 
 // A file; or "none", for the built-in rules whatever files there are.
 inline constexpr const char* kTuningVariable = "TUTTI_TUNING";
+// Files of schedules, with ':' between them.
+inline constexpr const char* kScheduleVariable = "TUTTI_SCHEDULE";
 
 // `source` names the text in errors.
 [[nodiscard]] Result<TuningTable> tuning_from_json(std::string_view text,
@@ -28,8 +30,9 @@ inline constexpr const char* kTuningVariable = "TUTTI_TUNING";
     const base::VariableLookup& lookup = base::environment_variable);
 
 // The table of this process: the file that TUTTI_TUNING names; else the user's, if there is one;
-// else one without rules.
+// else one without rules. With the schedules that TUTTI_SCHEDULE names, proved, which must have a
+// use among so many ranks.
 [[nodiscard]] Result<TuningTable> find_tuning(
-    const base::VariableLookup& lookup = base::environment_variable);
+    uint32_t num_ranks, const base::VariableLookup& lookup = base::environment_variable);
 
 }  // namespace tutti::comm

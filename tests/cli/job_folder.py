@@ -10,5 +10,6 @@ class JobFolderTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")}
-        self.environment |= {"TMPDIR": self.folder, "XDG_CONFIG_HOME": self.folder}
+        self.environment |= {"TMPDIR": self.folder, "XDG_CONFIG_HOME": self.folder,
+                             "XDG_CACHE_HOME": self.folder + "/cache"}
         self.environment.pop("XDG_RUNTIME_DIR", None)

@@ -4,6 +4,7 @@ usage: program_test.py PATH_OF_TUTTI [unittest arguments]
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -156,7 +157,7 @@ class Packed(ProgramTest):
     def test_auto_considers_it(self):
         done = tutti("plan", "broadcast", "--topo", "dgx-1v", "--ranks", "0,2,3,4,7", "--bytes",
                      "256M")
-        self.assertEqual(json.loads(done.stdout)["name"], "packed", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["name"], "mixed", done.stderr)
 
     def test_wrong_requests(self):
         plan = lambda *a: self.fails(BAD_USE, "plan", *a)
@@ -178,6 +179,39 @@ class Packed(ProgramTest):
         dead = plan_on("dead.json", lambda links: links[0].update(gbps=0))
         self.assertIn("gbps", dead)
         self.assertNotIn("cannot reach", dead)
+
+
+class Synthesis(ProgramTest):
+    def plan(self, *arguments):
+        done = tutti("plan", *arguments, "-o", self.path("s.json"))
+        self.assertEqual(done.returncode, YES, done.stderr)
+        self.assertIn("proved", self.succeeds("verify", self.path("s.json")))
+        return done.stderr
+
+    def test_greedy_is_proved_and_says_how_far_from_the_bound_it_is(self):
+        for collective in ("all_to_all", "all_gather", "reduce_scatter", "all_reduce", "broadcast"):
+            notes = self.plan(collective, "--topo", "torus:3x3", "--algo", "greedy", "--bytes", "1M")
+            self.assertIn("times the bound", notes)
+
+    def test_the_same_seed_is_the_same_schedule(self):
+        def schedule(seed):
+            return self.succeeds("plan", "all_gather", "--topo", "mesh:6", "--algo", "greedy",
+                                 "--seed", seed)
+        self.assertEqual(schedule(3), schedule(3))
+
+    def test_auto_considers_greedy_where_packed_ends(self):
+        notes = self.plan("all_to_all", "--topo", "torus:3x3", "--bytes", "1M")
+        self.assertIn("greedy", notes)
+
+    @unittest.skipUnless(shutil.which("cbc"), "cbc is not installed: sketches were not tested")
+    def test_a_sketch_that_is_drawn_automatically_is_proved(self):
+        notes = self.plan("all_gather", "--topo", "ring:4", "--algo", "sketch", "--bytes", "1M",
+                          "--solver-seconds", 5)
+        self.assertIn("Sketch", notes)
+
+    def test_a_sketch_needs_a_machine(self):
+        self.assertIn("--topo", self.fails(BAD_USE, "plan", "all_gather", "--ranks", 4, "--algo",
+                                           "sketch"))
 
 
 class Verify(ProgramTest):

@@ -14,6 +14,6 @@ bool (*tested)(const tutti::Schedule&) = has_steps;
 
 #ifdef TUTTI_MUST_NOT_COMPILE
 tutti::VerifiedSchedule prove_by_claim(tutti::Schedule claim) {
-  return tutti::VerifiedSchedule(std::move(claim));
+  return tutti::VerifiedSchedule(std::move(claim), nullptr);
 }
 #endif

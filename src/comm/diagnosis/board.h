@@ -40,18 +40,22 @@ struct BoardEntry {
   uint64_t moved_ns = 0;  // when it was last seen to get on
   uint64_t heard_ns = 0;
   uint64_t ended_ns = 0;
+  uint64_t behind = 0;  // the operation that its stream is in; 0: it is that one, or in no stream
   transport::Signature signature;
   uint64_t number = 0;
   RankSet members;
   engine::ShortName name;
   engine::Outcome outcome = engine::Outcome::kUnderWay;
   uint8_t is_waited = 0;  // a thread is in wait() for it
-  uint8_t unused[6] = {};
+  uint8_t is_on_gpu = 0;
+  uint8_t unused[5] = {};
 };
 
 struct Board {
   static constexpr uint32_t kMaxUnderWay = 128;
   static constexpr uint32_t kMaxRecent = 64;
+  // Operations that are over and were none of the engine's: so many are known.
+  static constexpr uint32_t kMaxElsewhere = 1024;
 
   uint64_t published_ns = 0;
   uint64_t num_issued = 0;
@@ -64,7 +68,7 @@ struct Board {
   uint32_t unused = 0;
   std::array<BoardEntry, kMaxUnderWay> under_way{};  // oldest first
   std::array<BoardEntry, kMaxRecent> recent{};       // over; newest first
-  std::array<uint64_t, engine::FlightRecorder::kRecords> ended_ids{};
+  std::array<uint64_t, engine::FlightRecorder::kRecords + kMaxElsewhere> ended_ids{};
 };
 static_assert(std::is_trivially_copyable_v<Board> && sizeof(Board) % sizeof(uint64_t) == 0);
 static_assert(sizeof(Board) + sizeof(uint64_t) <= transport::kBoardBytes);

@@ -56,16 +56,18 @@ class Finder {
       made.moved_ns = entry.moved_ns;
     }
     OperationFinding& operation = findings_.operations[at->second];
-    operation.inside.push_back(rank);
+    (entry.behind == 0 ? operation.inside : operation.queued).push_back(rank);
     operation.issued_ns = std::min(operation.issued_ns, entry.issued_ns);
     operation.moved_ns = std::max(operation.moved_ns, entry.moved_ns);
   }
 
   void place_others(OperationFinding& operation) const {
     for (uint32_t rank = 0; rank < findings_.boards.size(); ++rank) {
-      const auto& inside = operation.inside;
       if (!operation.facts.members.has(rank)) continue;
-      if (std::binary_search(inside.begin(), inside.end(), rank)) continue;
+      const auto has_it = [rank](const std::vector<uint32_t>& ranks) {
+        return std::binary_search(ranks.begin(), ranks.end(), rank);
+      };
+      if (has_it(operation.inside) || has_it(operation.queued)) continue;
       place_of(rank, operation).push_back(rank);
     }
   }
@@ -106,36 +108,62 @@ std::vector<std::vector<WaitLink>> links_by_rank(const Findings& findings) {
   return links;
 }
 
-// The shortest way from a rank back to itself: breadth first.
-std::vector<WaitLink> ring_through(uint32_t start,
-                                   const std::vector<std::vector<WaitLink>>& links) {
-  std::vector<std::optional<WaitLink>> reached_by(links.size());
-  std::deque<uint32_t> next{start};
-  while (!next.empty() && !reached_by[start]) {
-    const uint32_t rank = next.front();
-    next.pop_front();
-    for (const WaitLink& link : links[rank]) {
-      if (reached_by[link.other]) continue;
-      reached_by[link.other] = link;
-      next.push_back(link.other);
+// An operation is over when it is over on all its ranks, so it waits for whatever their streams are
+// in.
+std::vector<std::vector<StreamLink>> links_by_operation(const Findings& findings) {
+  std::unordered_map<uint64_t, size_t> index;
+  for (size_t i = 0; i < findings.operations.size(); ++i) {
+    index[findings.operations[i].facts.id] = i;
+  }
+  std::vector<std::vector<StreamLink>> links(findings.operations.size());
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    for (uint32_t i = 0; board && i < board->num_shown; ++i) {
+      const BoardEntry& entry = board->under_way[i];
+      const auto behind = index.find(entry.behind);
+      if (entry.behind == 0 || behind == index.end()) continue;
+      const size_t operation = index.at(entry.id);
+      links[operation].push_back({operation, rank, behind->second});
     }
   }
-  std::vector<WaitLink> ring;
+  return links;
+}
+
+size_t start_of(const WaitLink& link) { return link.rank; }
+size_t end_of(const WaitLink& link) { return link.other; }
+size_t start_of(const StreamLink& link) { return link.operation; }
+size_t end_of(const StreamLink& link) { return link.behind; }
+
+// The shortest way from a place back to itself: breadth first. `links` are by their start.
+template <class Link>
+std::vector<Link> ring_through(size_t start, const std::vector<std::vector<Link>>& links) {
+  std::vector<std::optional<Link>> reached_by(links.size());
+  std::deque<size_t> next{start};
+  while (!next.empty() && !reached_by[start]) {
+    const size_t at = next.front();
+    next.pop_front();
+    for (const Link& link : links[at]) {
+      if (reached_by[end_of(link)]) continue;
+      reached_by[end_of(link)] = link;
+      next.push_back(end_of(link));
+    }
+  }
+  std::vector<Link> ring;
   if (!reached_by[start]) return ring;
-  uint32_t at = start;
+  size_t at = start;
   do {
     ring.push_back(*reached_by[at]);
-    at = ring.back().rank;
+    at = start_of(ring.back());
   } while (at != start);
   std::reverse(ring.begin(), ring.end());
   return ring;
 }
 
-std::vector<WaitLink> shortest_ring(const Findings& findings) {
-  const auto links = links_by_rank(findings);
-  std::vector<WaitLink> best;
-  for (uint32_t rank = 0; rank < links.size(); ++rank) {
-    std::vector<WaitLink> ring = ring_through(rank, links);
+template <class Link>
+std::vector<Link> shortest_ring(const std::vector<std::vector<Link>>& links) {
+  std::vector<Link> best;
+  for (size_t start = 0; start < links.size(); ++start) {
+    std::vector<Link> ring = ring_through(start, links);
     if (!ring.empty() && (best.empty() || ring.size() < best.size())) best = std::move(ring);
   }
   return best;
@@ -148,7 +176,8 @@ Findings find(std::vector<std::optional<Board>> boards, uint64_t now_ns) {
   findings.now_ns = now_ns;
   findings.boards = std::move(boards);
   Finder(findings).find_operations();
-  findings.ring = shortest_ring(findings);
+  findings.ring = shortest_ring(links_by_rank(findings));
+  findings.stream_ring = shortest_ring(links_by_operation(findings));
   for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
     const auto& board = findings.boards[rank];
     if (board && board->num_under_way != 0 && board->published_ns + kSilentNs < now_ns) {

@@ -15,6 +15,7 @@ namespace tutti::comm {
 struct OperationFinding {
   BoardEntry facts;                // of the lowest rank that is in it
   std::vector<uint32_t> inside;    // have called it and are not done
+  std::vector<uint32_t> queued;    // have called it, but their streams are in others still
   std::vector<uint32_t> finished;  // are done
   std::vector<uint32_t> absent;    // have not called it
   std::vector<uint32_t> unsure;    // their boards do not tell
@@ -29,11 +30,19 @@ struct WaitLink {
   size_t operation = 0;  // index into the findings
 };
 
+// The operation cannot begin on `rank`, whose stream is in `behind`.
+struct StreamLink {
+  size_t operation = 0;  // index into the findings, as is the other
+  uint32_t rank = 0;
+  size_t behind = 0;
+};
+
 struct Findings {
   uint64_t now_ns = 0;
   std::vector<std::optional<Board>> boards;  // by rank
   std::vector<OperationFinding> operations;  // the one that stands longest first
   std::vector<WaitLink> ring;                // each waits for the next, the last for the first
+  std::vector<StreamLink> stream_ring;       // each is behind the next, the last behind the first
   std::vector<uint32_t> silent;              // in operations, yet their boards are old: stopped?
 };
 

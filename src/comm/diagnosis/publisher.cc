@@ -64,9 +64,7 @@ void show_recent(const FlightRecorder& recorder, Board& board) {
   for (uint64_t flight = end; flight > first;) {
     const FlightRecord& record = recorder.at(--flight);
     if (record.outcome == Outcome::kUnderWay) continue;
-    if (board.num_ended_ids < board.ended_ids.size()) {
-      board.ended_ids[board.num_ended_ids++] = record.id;
-    }
+    board.ended_ids[board.num_ended_ids++] = record.id;
     if (board.num_recent == Board::kMaxRecent) continue;
     BoardEntry& entry = board.recent[board.num_recent++] = entry_of(record, times);
     if (record.is_named) entry.name = recorder.name_at(flight);
@@ -88,6 +86,7 @@ Board Publisher::publish() {
         show_recent(recorder, board);
         board.num_issued = recorder.num_issued();
       });
+  elsewhere_.show(board);
   forget_old_movements();
   board.published_ns = base::now_ns();
   const transport::Endpoint& endpoint = engine_.endpoint();

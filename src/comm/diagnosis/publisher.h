@@ -1,18 +1,21 @@
-// Fills a rank's board from its engine. Knows since when each operation has not moved, because it
-// looked before. One thread at a time.
+// Fills a rank's board from its engine and from what is known of operations elsewhere. Knows since
+// when each operation has not moved, because it looked before. One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <unordered_map>
 
 #include "comm/diagnosis/board.h"
+#include "comm/diagnosis/elsewhere.h"
 #include "engine/cpu/engine.h"
 
 namespace tutti::comm {
 
 class Publisher {
  public:
-  explicit Publisher(engine::Engine& engine) : engine_(engine) {}
+  // Both outlive it.
+  Publisher(engine::Engine& engine, const Elsewhere& elsewhere)
+      : engine_(engine), elsewhere_(elsewhere) {}
 
   // Looks at the engine, writes the board into the rank's segment, and returns it.
   Board publish();
@@ -30,6 +33,7 @@ class Publisher {
   void forget_old_movements();
 
   engine::Engine& engine_;
+  const Elsewhere& elsewhere_;
   std::unordered_map<uint64_t, Movement> movements_;  // of the operations on the board
 };
 

@@ -29,21 +29,19 @@ std::string label_of(const BoardEntry& entry) {
   return fmt::format("\"{}\"{}", printable(entry.name.view()), use);
 }
 
-// Not the whole job.
-bool is_subset(const OperationFinding& operation, size_t num_ranks) {
-  const size_t num_members = operation.inside.size() + operation.finished.size() +
-                             operation.absent.size() + operation.unsure.size();
-  return num_members < std::min<size_t>(num_ranks, kMaxShownRanks);
-}
-
 std::vector<uint32_t> members_of(const OperationFinding& operation) {
   std::vector<uint32_t> all;
-  for (const auto* part :
-       {&operation.inside, &operation.finished, &operation.absent, &operation.unsure}) {
+  for (const auto* part : {&operation.inside, &operation.queued, &operation.finished,
+                           &operation.absent, &operation.unsure}) {
     all.insert(all.end(), part->begin(), part->end());
   }
   std::sort(all.begin(), all.end());
   return all;
+}
+
+// Not the whole job.
+bool is_subset(const OperationFinding& operation, size_t num_ranks) {
+  return members_of(operation).size() < std::min<size_t>(num_ranks, kMaxShownRanks);
 }
 
 class Writer {
@@ -57,7 +55,10 @@ class Writer {
       line("    among {}", describe_ranks(members_of(op)));
     }
     line("    called by {}{}", describe_ranks(op.inside),
-         op.absent.empty() && op.unsure.empty() ? ", all that have to" : "");
+         op.absent.empty() && op.unsure.empty() && op.queued.empty() ? ", all that have to" : "");
+    if (!op.queued.empty()) {
+      line("    in a stream of {}, behind others", describe_ranks(op.queued));
+    }
     if (!op.finished.empty()) line("    finished on {}", describe_ranks(op.finished));
     if (!op.absent.empty()) line("    not called by {}", describe_ranks(op.absent));
     ranks(op.absent);
@@ -75,8 +76,12 @@ class Writer {
   }
 
   void ring() {
-    if (findings_.ring.empty()) return;
-    line("  ranks wait for each other in a ring: {}", describe_ring(findings_));
+    if (!findings_.ring.empty()) {
+      line("  ranks wait for each other in a ring: {}", describe_ring(findings_));
+    }
+    if (!findings_.stream_ring.empty()) {
+      line("  streams wait for each other in a ring: {}", describe_stream_ring(findings_));
+    }
   }
 
   template <class... Args>
@@ -105,7 +110,8 @@ class Writer {
 std::string describe(const BoardEntry& entry) {
   const std::string whole = engine::to_string(entry.signature);
   const size_t kind_end = std::min(whole.find(' '), whole.size());
-  return whole.substr(0, kind_end) + " " + label_of(entry) + whole.substr(kind_end);
+  return whole.substr(0, kind_end) + " " + label_of(entry) + whole.substr(kind_end) +
+         (entry.is_on_gpu != 0 ? ", on the GPU" : "");
 }
 
 std::string describe_shortly(const BoardEntry& entry) {
@@ -168,9 +174,21 @@ std::string describe_ring(const Findings& findings) {
   return text;
 }
 
+std::string describe_stream_ring(const Findings& findings) {
+  std::string text;
+  for (const StreamLink& link : findings.stream_ring) {
+    text += fmt::format("{}{} is behind {} on rank {}", text.empty() ? "" : ", ",
+                        describe_shortly(findings.operations[link.operation].facts),
+                        describe_shortly(findings.operations[link.behind].facts), link.rank);
+  }
+  return text;
+}
+
 std::string wait_report(const Findings& findings, uint64_t still_ns) {
   std::vector<const OperationFinding*> still;
   for (const OperationFinding& operation : findings.operations) {
+    // What is behind others everywhere waits for its turn.
+    if (operation.inside.empty()) continue;
     if (operation.moved_ns + still_ns <= findings.now_ns) still.push_back(&operation);
   }
   Writer writer(findings);

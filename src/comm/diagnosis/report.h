@@ -21,6 +21,9 @@ namespace tutti::comm {
 [[nodiscard]] std::string describe_rank(const Findings& findings, uint32_t rank);
 // "rank 0 waits in all_reduce "a" for rank 1, rank 1 waits in all_reduce "b" for rank 0"
 [[nodiscard]] std::string describe_ring(const Findings& findings);
+// "all_reduce "a" is behind all_reduce "b" on rank 1, all_reduce "b" is behind all_reduce "a" on
+// rank 0"
+[[nodiscard]] std::string describe_stream_ring(const Findings& findings);
 
 // The operations that have stood for `still_ns` or longer, each with who is missing and what those
 // ranks do instead; then the ring.

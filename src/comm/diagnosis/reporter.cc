@@ -17,10 +17,10 @@ constexpr uint64_t kShortestPeriodNs = 10'000'000;
 
 }  // namespace
 
-Reporter::Reporter(engine::Engine& engine, uint64_t report_after_ns,
+Reporter::Reporter(engine::Engine& engine, const Elsewhere& elsewhere, uint64_t report_after_ns,
                    std::function<void(std::string_view)> write)
     : engine_(engine),
-      publisher_(engine),
+      publisher_(engine, elsewhere),
       report_after_ns_(report_after_ns),
       write_(std::move(write)) {}
 
@@ -47,7 +47,8 @@ bool Reporter::is_report_due(const Board& board) {
   bool is_due = false;
   for (uint32_t i = 0; i < board.num_shown; ++i) {
     const BoardEntry& entry = board.under_way[i];
-    if (entry.moved_ns + report_after_ns_ > now) continue;
+    // What is behind another in a stream has not come to its turn: the other is reported.
+    if (entry.behind != 0 || entry.moved_ns + report_after_ns_ > now) continue;
     const auto [at, is_new] = schedules_.try_emplace(entry.id);
     Schedule& schedule = at->second;
     schedule.is_current = true;

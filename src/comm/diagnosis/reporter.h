@@ -16,7 +16,7 @@ namespace tutti::comm {
 class Reporter {
  public:
   // `write` takes whole reports. `report_after_ns` 0: only the board.
-  Reporter(engine::Engine& engine, uint64_t report_after_ns,
+  Reporter(engine::Engine& engine, const Elsewhere& elsewhere, uint64_t report_after_ns,
            std::function<void(std::string_view)> write);
 
   // To be called this often while the rank has operations, and once when it has none any more.

@@ -56,6 +56,16 @@ TEST(Settings, ThatMeanNothingArePassedOverAndNamed) {
                           HasSubstr("TUTTI_REPORT_AFTER='-1' is not a number of seconds")));
 }
 
+TEST(Settings, OfWorkersAreWithinWhatADaemonHas) {
+  EXPECT_EQ(settings_of({}).gpu_workers, 0u);
+  EXPECT_EQ(settings_of({{"TUTTI_GPU_WORKERS", "64"}}).gpu_workers, 64u);
+  for (const char* const text : {"0", "65", "-1", "4x", ""}) {
+    const Settings settings = settings_of({{"TUTTI_GPU_WORKERS", text}});
+    EXPECT_EQ(settings.gpu_workers, 0u) << text;
+    EXPECT_THAT(settings.complaints, ElementsAre(HasSubstr("is not a number from 1 to 64")));
+  }
+}
+
 TEST(Settings, OfSecondsMustBeNumbers) {
   for (const char* const text : {"", "10s", "nan", "inf", "1e30", "ten"}) {
     EXPECT_EQ(settings_of({{"TUTTI_REPORT_AFTER", text}}).complaints.size(), 1u) << text;

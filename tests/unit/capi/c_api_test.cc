@@ -5,10 +5,14 @@
 #include <tutti.h>
 
 #include <array>
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tutti/schedule.h"
 
 namespace {
 
@@ -239,6 +243,32 @@ TEST(CApi, SaysWhatIsWrongWithAnAllocation) {
   EXPECT_EQ(tutti_memory_data(memory), nullptr);
   tutti_memory_free(memory);
   tutti_comm_free(comm);
+}
+
+TEST(CApi, FollowsAScheduleFromAFile) {
+  const std::string path = testing::TempDir() + "c_api_ring.json";
+  const tutti::Collective all_reduce{tutti::CollectiveKind::kAllReduce, 3};
+  std::ofstream(path) << tutti::Schedule::plan(all_reduce, "ring").value().to_json();
+  on_ranks(3, [&](tutti_comm* comm) {
+    tutti_comm* follower = nullptr;
+    ASSERT_EQ(tutti_comm_with_schedule(comm, path.c_str(), nullptr, nullptr, &follower), TUTTI_OK);
+    std::vector<int32_t> row(10, 1);
+    ASSERT_EQ(tutti_all_reduce(follower, row.data(), row.data(), 10, TUTTI_INT32, nullptr, nullptr),
+              TUTTI_OK);
+    EXPECT_EQ(row, std::vector<int32_t>(10, 3));
+    const tutti_byte_range few = {0, 8};
+    tutti_comm* another = nullptr;
+    EXPECT_EQ(tutti_comm_with_schedule(follower, path.c_str(), &few, nullptr, &another),
+              TUTTI_INVALID_ARGUMENT);
+    EXPECT_THAT(tutti_last_error(), HasSubstr("the same calls"));
+    EXPECT_EQ(tutti_comm_with_schedule(comm, "/nowhere", &few, nullptr, &another), TUTTI_NOT_FOUND);
+    EXPECT_THAT(tutti_last_error(), HasSubstr("/nowhere"));
+    EXPECT_EQ(another, nullptr);
+    EXPECT_EQ(tutti_comm_with_schedule(comm, nullptr, &few, nullptr, &another),
+              TUTTI_INVALID_ARGUMENT);
+    tutti_comm_free(follower);
+  });
+  std::remove(path.c_str());
 }
 
 }  // namespace

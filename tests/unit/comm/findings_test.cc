@@ -96,6 +96,46 @@ TEST(Findings, SeeRanksThatWaitForEachOtherInARing) {
       "0");
 }
 
+BoardEntry behind(BoardEntry entry, uint64_t other) {
+  entry.is_on_gpu = 1;
+  entry.behind = other;
+  return entry;
+}
+
+TEST(Findings, SeeStreamsThatWaitForEachOtherInARing) {
+  auto all = boards(2);
+  put(all[0], behind(all_reduce(1, "a", 2), 0), false);
+  put(all[0], behind(all_reduce(2, "b", 2), 1), false);
+  put(all[1], behind(all_reduce(2, "b", 2), 0), false);
+  put(all[1], behind(all_reduce(1, "a", 2), 2), false);
+  const Findings findings = find(all, kNow);
+  EXPECT_THAT(findings.ring, IsEmpty());
+  EXPECT_THAT(findings.operations[0].inside, ElementsAre(0));
+  EXPECT_THAT(findings.operations[0].queued, ElementsAre(1));
+  EXPECT_THAT(findings.operations[0].absent, IsEmpty());
+  EXPECT_THAT(
+      wait_report(findings, kSecond),
+      AllOf(HasSubstr("all_reduce \"a\" of 1024 float32, sum, on the GPU: no progress for 12.0 s\n"
+                      "    called by rank 0\n    in a stream of rank 1, behind others\n"),
+            HasSubstr("streams wait for each other in a ring: all_reduce \"a\" is behind "
+                      "all_reduce \"b\" on rank 1, all_reduce \"b\" is behind all_reduce \"a\" on "
+                      "rank 0\n")));
+}
+
+TEST(Findings, TakeNoRingFromStreamsInOneOrder) {
+  auto all = boards(2);
+  for (auto& board : all) {
+    put(board, behind(all_reduce(1, "a", 2), 0), false);
+    put(board, behind(all_reduce(2, "b", 2), 1), false);
+  }
+  const Findings findings = find(all, kNow);
+  EXPECT_THAT(findings.stream_ring, IsEmpty());
+  // What is behind others everywhere waits for its turn, and is no news.
+  EXPECT_THAT(
+      wait_report(findings, kSecond),
+      AllOf(HasSubstr("1 operation of the job makes no progress"), Not(HasSubstr("\"b\""))));
+}
+
 TEST(Findings, TakeNoRingFromARankThatComputes) {
   auto all = boards(2);
   put(all[0], all_reduce(1, "a", 2), true);

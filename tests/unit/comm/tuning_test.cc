@@ -12,6 +12,8 @@
 #include "comm/tuning_agreement.h"
 #include "comm/tuning_file.h"
 #include "ir/schedule.h"
+#include "ir/text.h"
+#include "plan/algorithm.h"
 #include "tests/unit/comm/on_ranks.h"
 #include "tests/unit/comm/ranks.h"
 
@@ -206,7 +208,7 @@ TEST(FindTuning, TheVariableComesFirstThenTheUsersFileThenTheBuiltInRules) {
   const Folder folder;
   const std::string home = folder.path();
   const auto source = [](const base::VariableLookup& variables) {
-    return find_tuning(variables).value().source;
+    return find_tuning(4, variables).value().source;
   };
   EXPECT_EQ(source(lookup({})), "");
   EXPECT_EQ(source(lookup({{"XDG_CONFIG_HOME", home}})), "");
@@ -224,7 +226,7 @@ TEST(FindTuning, TheVariableComesFirstThenTheUsersFileThenTheBuiltInRules) {
 TEST(FindTuning, ATableThatCannotBeReadIsAnErrorThatNamesIt) {
   const Folder folder;
   const auto error = [](std::map<std::string, std::string> variables) {
-    return find_tuning(lookup(std::move(variables))).error().message;
+    return find_tuning(4, lookup(std::move(variables))).error().message;
   };
   const std::string missing = folder.path("missing.json");
   EXPECT_THAT(error({{"TUTTI_TUNING", missing}}),
@@ -236,6 +238,31 @@ TEST(FindTuning, ATableThatCannotBeReadIsAnErrorThatNamesIt) {
   EXPECT_THAT(error({{"XDG_CONFIG_HOME", folder.path()}}), HasSubstr(own + ":6: 'ranks'"));
   std::filesystem::resize_file(own, 17u << 20);
   EXPECT_THAT(error({{"XDG_CONFIG_HOME", folder.path()}}), HasSubstr("too large"));
+}
+
+TEST(FindTuning, SchedulesThatTheVariableNamesComeWithIt) {
+  const Folder folder;
+  const auto write = [&](const char* name, uint32_t num_ranks) {
+    const Collective collective{CollectiveKind::kAllReduce, num_ranks};
+    const ir::Schedule ring = plan::make(collective, "ring", {}).value();
+    const std::string path = folder.path(name);
+    EXPECT_TRUE(base::write_file(path, ir::to_text(ring)).ok());
+    return path;
+  };
+  const std::string three = write("three.json", 3);
+  const std::string four = write("four.json", 4);
+  const auto find = [&](const std::string& paths) {
+    return find_tuning(4, lookup({{"TUTTI_TUNING", "none"}, {"TUTTI_SCHEDULE", paths}}));
+  };
+  EXPECT_EQ(find("").value().schedules.size(), 0u);
+  EXPECT_EQ(find(three + ":" + four + ":").value().schedules.size(), 2u);
+  EXPECT_NE(digest(find(three).value()), digest(find(four).value()));
+  EXPECT_EQ(digest(find(three).value()), digest(find(three).value()));
+  EXPECT_THAT(find(four + ":" + four).error().message,
+              AllOf(HasSubstr("the same calls"), HasSubstr("TUTTI_SCHEDULE")));
+  EXPECT_THAT(find(write("five.json", 5)).error().message,
+              AllOf(HasSubstr("five.json (all_reduce ring of 5 ranks)"), HasSubstr("4 ranks")));
+  EXPECT_THAT(find(folder.path("none.json")).error().message, HasSubstr("none.json"));
 }
 
 Result<TuningTable> example_from(const std::string& source) {

@@ -1,0 +1,69 @@
+// One rank's place on a device: its daemon, the streams it was given, the other ranks' daemons that
+// it has met, and the numbers of its communicators. All communicators of the rank share it. Any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/cuda/daemon.h"
+#include "engine/cuda/stream.h"
+#include "engine/cuda/watch.h"
+#include "tutti/result.h"
+
+namespace tutti::comm {
+
+class DeviceNode {
+ public:
+  // The device outlives it.
+  static Result<std::unique_ptr<DeviceNode>> create(engine::cuda::Device& device, uint32_t number,
+                                                    const engine::cuda::DaemonOptions& options);
+
+  // Waits for what aborted communicators have left under way.
+  ~DeviceNode();
+  DeviceNode(const DeviceNode&) = delete;
+  DeviceNode& operator=(const DeviceNode&) = delete;
+
+  // Unlike that of any other, in this process and in others.
+  [[nodiscard]] uint64_t identity() const { return identity_; }
+  [[nodiscard]] engine::cuda::Device& device() { return device_; }
+  [[nodiscard]] engine::cuda::Daemon& daemon() { return *daemon_; }
+  // What is known of a stream, by its number on the device. Nobody says when a stream is destroyed,
+  // so beyond a number of them one that nothing is under way in is forgotten for a new one.
+  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> stream(uint64_t id);
+  [[nodiscard]] size_t num_streams();
+  static constexpr size_t kManyStreams = 64;
+
+  // The neighbour that another node is; 0: it was not met yet.
+  [[nodiscard]] uint32_t known(uint64_t identity);
+  [[nodiscard]] Status meet(uint64_t identity, uint32_t neighbour,
+                            const engine::cuda::Daemon::Acquaintance& other);
+
+  // A number for a communicator, with which its operations are aborted.
+  [[nodiscard]] Result<uint32_t> take_group();
+  // Nothing of it is under way.
+  void give_back_group(uint32_t group);
+
+ private:
+  explicit DeviceNode(engine::cuda::Device& device) : device_(device) {}
+  // Null: all are in use. With the lock.
+  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> forget_stream();
+
+  engine::cuda::Device& device_;
+  uint64_t identity_ = 0;
+  std::unique_ptr<engine::cuda::Daemon> daemon_;
+  engine::cuda::Watch watch_;
+
+  std::mutex mutex_;  // guards what follows
+  // By number. Whoever enqueues holds one, and so keeps it from being forgotten.
+  std::map<uint64_t, std::shared_ptr<engine::cuda::Stream>> streams_;
+  std::map<uint64_t, uint32_t> neighbours_;  // by identity
+  std::vector<uint32_t> free_groups_;
+  uint32_t num_groups_ = 0;
+};
+
+}  // namespace tutti::comm

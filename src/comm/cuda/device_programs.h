@@ -1,0 +1,58 @@
+// Programs of a communicator's calls, on its device. Training repeats its calls, so after the first
+// step every call finds its program here.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "comm/choose.h"
+#include "comm/cuda/device_members.h"
+#include "comm/program_cache.h"
+#include "comm/tuning.h"
+#include "engine/cuda/loaded_program.h"
+#include "tutti/result.h"
+
+namespace tutti::comm {
+
+// Which algorithm serves a call when ranks share a device: there every rank's blocks should work,
+// and every byte should be read and written once. These are the built-in rules. A table that a
+// program gave the communicator comes before them; one of a file was measured on CPUs and does not.
+[[nodiscard]] Choice choose_device_algorithm(const Collective& collective, uint64_t row_bytes);
+[[nodiscard]] Choice choose_device_algorithm(const TuningTable& tuning,
+                                             const Collective& collective, uint64_t row_bytes);
+
+// Any thread.
+class DevicePrograms {
+ public:
+  // `members` and `tuning` outlive it.
+  DevicePrograms(const DeviceMembers& members, uint32_t self, const TuningTable& tuning)
+      : members_(members), self_(self), tuning_(tuning) {}
+
+  // Of a message, from whom and to whom; of other calls nothing.
+  struct Ends {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    friend auto operator<=>(const Ends&, const Ends&) = default;
+  };
+  // Kept until the communicator goes.
+  [[nodiscard]] Result<engine::cuda::LoadedProgram*> find(const ProgramKey& key, const Ends& ends);
+
+ private:
+  struct Key {
+    ProgramKey call;
+    Ends ends;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  [[nodiscard]] Result<engine::cuda::LoadedProgram> make(const Key& key) const;
+
+  const DeviceMembers& members_;
+  uint32_t self_;
+  const TuningTable& tuning_;
+  std::mutex mutex_;
+  std::map<Key, std::unique_ptr<engine::cuda::LoadedProgram>> programs_;
+};
+
+}  // namespace tutti::comm
