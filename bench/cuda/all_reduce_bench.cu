@@ -122,9 +122,10 @@ void measure_streams(DeviceRanks& ranks, uint64_t bytes) {
     TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TUTTI_CUDA_CHECK(cudaMalloc(&input, bytes));
     TUTTI_CUDA_CHECK(cudaMalloc(&output, bytes));
-    auto ordered = engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch, stream);
+    auto ordered = engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch);
     const auto call = [&](uint64_t id) {
-      const Status done = ordered.value().submit(DeviceRanks::request(r, what, id, input, output));
+      auto request = DeviceRanks::request(r, what, id, input, output);
+      const Status done = ordered.value()->submit({.stream = stream, .requests = {&request, 1}});
       if (done) return;
       std::fprintf(stderr, "%s\n", done.error().message.c_str());
       std::_Exit(1);

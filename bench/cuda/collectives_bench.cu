@@ -67,20 +67,21 @@ void run(uint32_t num_ranks) {
   };
   constexpr Case kCases[] = {
       {CollectiveKind::kAllReduce, "pull"},     {CollectiveKind::kAllGather, "direct"},
-      {CollectiveKind::kReduceScatter, "pull"}, {CollectiveKind::kBroadcast, "direct"},
-      {CollectiveKind::kReduce, "pull"},        {CollectiveKind::kAllToAll, "direct"},
+      {CollectiveKind::kReduceScatter, "pull"}, {CollectiveKind::kBroadcast, "spread"},
+      {CollectiveKind::kReduce, "spread"},      {CollectiveKind::kAllToAll, "direct"},
   };
   DeviceRanks ranks(num_ranks);
   std::printf("%u ranks, %u workers each\n", num_ranks, ranks.daemon(0).num_workers());
-  std::printf("%16s %12s %10s %10s\n", "collective", "bytes", "p50 us", "of limit");
+  std::printf("%16s %10s %12s %10s %10s\n", "collective", "algorithm", "bytes", "p50 us",
+              "of limit");
   for (const Case& one : kCases) {
     for (const uint64_t bytes : {uint64_t{32} << 20, uint64_t{256} << 20, uint64_t{1} << 30}) {
       DeviceCollective what = ranks.load({one.kind, one.algorithm, bytes / 4});
       const double us = median_us(ranks, what);
       const double limit_us =
           least_bytes(one.kind, static_cast<double>(bytes), num_ranks) / kCopyBytesPerUs;
-      std::printf("%16s %12lu %10.1f %10.3f\n", std::string(to_string(one.kind)).c_str(), bytes, us,
-                  limit_us / us);
+      std::printf("%16s %10s %12lu %10.1f %10.3f\n", std::string(to_string(one.kind)).c_str(),
+                  std::string(one.algorithm).c_str(), bytes, us, limit_us / us);
       std::fflush(stdout);
     }
   }

@@ -65,7 +65,7 @@ class DeviceRanks {
                        const engine::cuda::Presence& presence = {})
       : device_(engine::cuda::CudaDevice::create(0).value()) {
     const uint32_t workers = num_workers != 0 ? num_workers : device_->workers_for(num_ranks);
-    daemons_ = engine::cuda::Daemon::create(*device_, num_ranks, {workers, presence}).value();
+    daemons_ = engine::cuda::Daemon::create_all(*device_, num_ranks, {workers, presence}).value();
   }
   ~DeviceRanks() { daemons_.clear(); }
 

@@ -24,7 +24,7 @@ using engine::cuda::LoadedProgram;
 using engine::cuda::Outcome;
 
 DaemonRanks::DaemonRanks(uint32_t num_ranks, const engine::cuda::DaemonOptions& options)
-    : daemons_(Daemon::create(device_, num_ranks, options).value()), orders_(num_ranks) {}
+    : daemons_(Daemon::create_all(device_, num_ranks, options).value()), orders_(num_ranks) {}
 
 void DaemonRanks::add(const TestCollective::Spec& spec, std::vector<Rank> members) {
   const uint64_t id = (collectives_.size() + 1) * 0x9E3779B97F4A7C15U;

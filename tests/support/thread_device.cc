@@ -1,9 +1,12 @@
 #include "tests/support/thread_device.h"
 
-#include <condition_variable>
-#include <cstring>
-#include <deque>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
 #include "base/clock.h"
 #include "engine/cuda/fold.h"
 #include "engine/cuda/leader.h"
@@ -43,6 +46,13 @@ class ThreadMachine {
     return true;
   }
 
+  [[nodiscard]] bool has_more() const {
+    const uint32_t number = state_.leader.num_submitted;
+    const engine::cuda::Unit* const at =
+        state_.submissions +
+        uint64_t{number % engine::cuda::kSubmissions} * engine::cuda::kSubmissionUnits;
+    return engine::cuda::load_unit(at).words[3] == number + 1;
+  }
   static void keep_letter() {}  // it is where it was
   const engine::cuda::Hello* next_letter(uint32_t rank) {
     const engine::cuda::Neighbour& from = state_.leader.neighbours[rank];
@@ -65,23 +75,50 @@ class ThreadMachine {
   engine::cuda::BlockQueue queue_;
 };
 
-void run_daemon(DaemonState& state, uint32_t num_blocks, uint32_t launch) {
+void run_daemon(DaemonState& state, const engine::cuda::Launch& launch,
+                ThreadDevice::Places& places) {
+  if (launch.first_block == 0) {
+    ThreadMachine machine(state);
+    places.take();
+    engine::cuda::run_leader(state, launch.number, machine);
+    return places.give_back();
+  }
   std::vector<std::thread> workers;
-  for (uint32_t i = 1; i < num_blocks; ++i) {
-    workers.emplace_back([&state, launch, i] {
+  for (uint32_t i = 0; i < launch.num_blocks; ++i) {
+    workers.emplace_back([&state, &places, launch, i] {
       ThreadMachine machine(state);
-      engine::cuda::run_worker(state, launch, i, machine);
+      places.take();
+      engine::cuda::run_worker(state, launch.number, launch.first_block + i, machine);
+      places.give_back();
     });
   }
-  ThreadMachine machine(state);
-  engine::cuda::run_leader(state, launch, machine);
   for (std::thread& worker : workers) worker.join();
 }
 
 }  // namespace
 
+void ThreadDevice::Places::limit(uint32_t num_places) {
+  const std::lock_guard lock(mutex_);
+  num_places_ = num_places;
+}
+
+void ThreadDevice::Places::take() {
+  std::unique_lock lock(mutex_);
+  // Liveness: blocks leave, sooner or later: that is what tests with few places are about.
+  changed_.wait(lock, [this] { return num_taken_ < num_places_; });
+  ++num_taken_;
+}
+
+void ThreadDevice::Places::give_back() {
+  {
+    const std::lock_guard lock(mutex_);
+    --num_taken_;
+  }
+  changed_.notify_one();
+}
+
 struct ThreadDevice::Row {
-  Row() : thread([this] { run(); }) {}
+  explicit Row(Places& device_places) : places(device_places), thread([this] { run(); }) {}
   ~Row() {
     {
       const std::lock_guard lock(mutex);
@@ -97,9 +134,9 @@ struct ThreadDevice::Row {
       // Liveness: launches are announced, and so is the end.
       changed.wait(lock, [this] { return is_over || !launches.empty(); });
       if (launches.empty()) return;
-      const Launch next = launches.front();
+      const auto [state, launch] = launches.front();
       lock.unlock();
-      run_daemon(*next.state, next.num_blocks, next.number);
+      run_daemon(*state, launch, places);
       lock.lock();
       launches.pop_front();
       ++num_ended;
@@ -107,48 +144,238 @@ struct ThreadDevice::Row {
     }
   }
 
-  struct Launch {
-    DaemonState* state;
-    uint32_t num_blocks;
-    uint32_t number;
-  };
+  Places& places;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Launch> launches;
+  std::deque<std::pair<DaemonState*, engine::cuda::Launch>> launches;
   uint64_t num_ended = 0;
   bool is_over = false;
   std::thread thread;
 };
 
-ThreadDevice::ThreadDevice() = default;
-ThreadDevice::~ThreadDevice() = default;
+namespace {
 
-Result<std::byte*> ThreadDevice::allocate(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  // Aligned as memory of a GPU is.
-  auto memory = std::make_unique<std::byte[]>(bytes + 256);
-  std::byte* const at = memory.get() + 256 - reinterpret_cast<uintptr_t>(memory.get()) % 256;
-  memory_.push_back(std::move(memory));
+constexpr uint64_t kMemoryAlign = 256;  // as memory of a GPU
+constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
+
+std::byte* map_file(int file, uint64_t bytes) {
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  TUTTI_CHECK(at != MAP_FAILED, "tests need memory");
+  return static_cast<std::byte*>(at);
+}
+
+}  // namespace
+
+ThreadDevice::ThreadDevice(Sharing sharing) : sharing_(sharing) {}
+ThreadDevice::~ThreadDevice() {
+  rows_.clear();
+  for (const auto& [at, bytes] : mapped_) munmap(at, bytes);
+  for (const Memory& memory : memory_) {
+    if (memory.file < 0) continue;
+    munmap(memory.base, memory.bytes);
+    close(memory.file);
+  }
+}
+
+// Each on its own, so that sanitizers see who writes beside it.
+std::byte* ThreadDevice::allocate_heap(uint64_t bytes) {
+  auto heap = std::make_unique<std::byte[]>(bytes + kMemoryAlign);
+  std::byte* const at =
+      heap.get() + kMemoryAlign - reinterpret_cast<uintptr_t>(heap.get()) % kMemoryAlign;
+  memory_.push_back({std::move(heap), at, bytes, -1});
   return at;
 }
 
+std::byte* ThreadDevice::allocate_private(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::byte* const at = allocate_heap(bytes);
+  // The slab stays the last one.
+  if (memory_.size() > 1) std::swap(memory_.back(), memory_[memory_.size() - 2]);
+  return at;
+}
+
+Result<std::byte*> ThreadDevice::allocate(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (sharing_ == Sharing::kNone) return allocate_heap(bytes);
+  bytes = (bytes + kMemoryAlign - 1) / kMemoryAlign * kMemoryAlign;
+  const bool fits =
+      !memory_.empty() && memory_.back().file >= 0 && memory_.back().bytes - slab_used_ >= bytes;
+  if (!fits) {
+    const uint64_t size = std::max(bytes, kSlabBytes);
+    const int file = memfd_create("tutti-test", MFD_CLOEXEC);
+    TUTTI_CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(size)) == 0, "tests need memory");
+    memory_.push_back({nullptr, map_file(file, size), size, file});
+    slab_used_ = 0;
+  }
+  slab_used_ += bytes;
+  return memory_.back().base + slab_used_ - bytes;
+}
+
+// Words that daemons look at meanwhile are written as one.
 Status ThreadDevice::write(std::byte* to, const void* from, uint64_t bytes) {
+  const auto write_word = [&](auto word) {
+    std::memcpy(&word, from, sizeof word);
+    std::atomic_ref(*reinterpret_cast<decltype(word)*>(to)).store(word, std::memory_order_release);
+  };
+  if (bytes == sizeof(uint32_t)) {
+    write_word(uint32_t{0});
+  } else if (bytes == sizeof(uint64_t)) {
+    write_word(uint64_t{0});
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+  return {};
+}
+
+Status ThreadDevice::read(void* to, const std::byte* from, uint64_t bytes) {
+  if (bytes == sizeof(uint32_t)) {
+    const uint32_t word = engine::cuda::load_acquire(reinterpret_cast<const uint32_t*>(from));
+    std::memcpy(to, &word, sizeof word);
+    return {};
+  }
   std::memcpy(to, from, bytes);
   return {};
 }
 
-ThreadDevice::Row& ThreadDevice::row_of(uint32_t rank) {
-  const std::lock_guard lock(mutex_);
-  while (rows_.size() <= rank) rows_.push_back(std::make_unique<Row>());
-  return *rows_[rank];
+Status ThreadDevice::health(uint32_t /*daemon*/) {
+  if (!is_dead_) return {};
+  return Error{ErrorCode::kIo, "an illegal memory access was encountered"};
 }
 
-Status ThreadDevice::launch(DaemonState* state, uint32_t rank, uint32_t num_blocks,
-                            uint32_t number) {
-  Row& row = row_of(rank);
+Result<engine::cuda::Allocation> ThreadDevice::allocation_of(const void* at) {
+  const std::lock_guard lock(mutex_);
+  const auto* const byte = static_cast<const std::byte*>(at);
+  for (const Memory& memory : memory_) {
+    if (byte < memory.base || byte >= memory.base + memory.bytes) continue;
+    return engine::cuda::Allocation{reinterpret_cast<uint64_t>(memory.base), memory.base,
+                                    memory.bytes};
+  }
+  return Error{ErrorCode::kUnsupported, "is not memory of the GPU"};
+}
+
+Result<engine::cuda::SharedRegion> ThreadDevice::share(const engine::cuda::Allocation& allocation) {
+  const std::lock_guard lock(mutex_);
+  for (const Memory& memory : memory_) {
+    if (memory.base != allocation.base || memory.file < 0) continue;
+    engine::cuda::SharedRegion region{};
+    std::memcpy(region.handle, &memory.file, sizeof memory.file);
+    region.base = reinterpret_cast<uint64_t>(memory.base);
+    region.bytes = memory.bytes;
+    return region;
+  }
+  return Error{ErrorCode::kUnsupported, "memory that is not shared"};
+}
+
+Result<std::byte*> ThreadDevice::map(const engine::cuda::SharedRegion& region) {
+  if (!can_map_) return Error{ErrorCode::kIo, "no room to map it"};
+  int file = -1;
+  std::memcpy(&file, region.handle, sizeof file);
+  std::byte* const at = map_file(file, region.bytes);
+  const std::lock_guard lock(mutex_);
+  mapped_.emplace_back(at, region.bytes);
+  return at;
+}
+
+namespace {
+
+std::atomic<uint64_t> g_num_streams = 0;
+
+ThreadStream& stream_of(engine::cuda::StreamHandle stream) {
+  return stream == kOwnStream ? ThreadStream::of_thread() : *static_cast<ThreadStream*>(stream);
+}
+
+}  // namespace
+
+Status ThreadDevice::add(engine::cuda::StreamHandle stream, std::function<void()> task) {
+  if (until_refusal_-- == 0) return Error{ErrorCode::kIo, "the stream takes nothing more"};
+  stream_of(stream).add(std::move(task));
+  return {};
+}
+
+Status ThreadDevice::arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
+                         uint32_t value) {
+  return add(stream, [=] { engine::cuda::store_release(&words->armed, value); });
+}
+
+Status ThreadDevice::hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
+                          uint32_t gate) {
+  return add(stream, [this, words, gate] {
+    // Liveness: the operations end, at their deadline if not before, or the device does.
+    while (!is_dead_ && engine::is_earlier(engine::cuda::load_acquire(&words->gate), gate)) {
+      std::this_thread::yield();
+    }
+  });
+}
+
+Status ThreadDevice::copy(engine::cuda::StreamHandle stream, void* to, const void* from,
+                          uint64_t bytes) {
+  return add(stream, [=] { std::memcpy(to, from, bytes); });
+}
+
+Result<uint64_t> ThreadDevice::stream_id(engine::cuda::StreamHandle stream) {
+  if (on_stream_check_) on_stream_check_();
+  if (stream != nullptr) return stream_of(stream).id();
+  return Error{ErrorCode::kInvalidArgument, "threads have no default stream"};
+}
+
+ThreadStream::ThreadStream() : id_(++g_num_streams), thread_([this] { run(); }) {}
+
+ThreadStream& ThreadStream::of_thread() {
+  thread_local ThreadStream stream;
+  return stream;
+}
+
+ThreadStream::~ThreadStream() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void ThreadStream::add(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+}
+
+void ThreadStream::synchronize() {
+  std::unique_lock lock(mutex_);
+  // Liveness: each task ends.
+  changed_.wait(lock, [this] { return tasks_.empty(); });
+}
+
+void ThreadStream::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    // Liveness: tasks are announced, and so is the end.
+    changed_.wait(lock, [this] { return is_over_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = tasks_.front();
+    lock.unlock();
+    task();
+    lock.lock();
+    tasks_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+ThreadDevice::Row& ThreadDevice::row_of(uint32_t index) {
+  const std::lock_guard lock(mutex_);
+  while (rows_.size() <= index) rows_.push_back(std::make_unique<Row>(places_));
+  return *rows_[index];
+}
+
+Status ThreadDevice::launch(DaemonState* state, uint32_t daemon,
+                            const engine::cuda::Launch& launch) {
+  if (is_dead_ || (launch.first_block != 0 && !has_workers_)) return {};
+  Row& row = row_of(2 * daemon + (launch.first_block == 0 ? 0 : 1));
   {
     const std::lock_guard lock(row.mutex);
-    row.launches.push_back({state, num_blocks, number});
+    row.launches.emplace_back(state, launch);
   }
   row.changed.notify_all();
   return {};

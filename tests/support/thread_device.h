@@ -2,39 +2,142 @@
 // lines is tested without a GPU: queues, scheduling, leaving and coming back, any order.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/cuda/device.h"
 
 namespace tutti::test {
 
+// How ranks of several devices see each other's memory. As processes do: at other addresses, which
+// they must be told.
+enum class Sharing { kNone, kAsProcesses };
+
+// As cudaStreamPerThread is.
+inline engine::cuda::StreamHandle const kOwnStream = reinterpret_cast<void*>(2);
+
 class ThreadDevice : public engine::cuda::Device {
  public:
-  ThreadDevice();
+  explicit ThreadDevice(Sharing sharing = Sharing::kNone);
   ~ThreadDevice() override;
 
   Result<std::byte*> allocate(uint64_t bytes) override;
+  // Of the kind that cannot be shared.
+  std::byte* allocate_private(uint64_t bytes);
   Result<std::byte*> allocate_shared(uint64_t bytes) override { return allocate(bytes); }
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
-  Status launch(engine::cuda::DaemonState* state, uint32_t rank, uint32_t num_blocks,
-                uint32_t number) override;
+  Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status launch(engine::cuda::DaemonState* state, uint32_t daemon,
+                const engine::cuda::Launch& launch) override;
+
+  Status health(uint32_t daemon) override;
+
+  Result<engine::cuda::Allocation> allocation_of(const void* at) override;
+  Result<engine::cuda::SharedRegion> share(const engine::cuda::Allocation& allocation) override;
+  Result<std::byte*> map(const engine::cuda::SharedRegion& region) override;
+
+  // Streams are ThreadStreams; the handle kOwnStream is another one in each thread.
+  Status arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
+             uint32_t value) override;
+  Status hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
+              uint32_t gate) override;
+  Status copy(engine::cuda::StreamHandle stream, void* to, const void* from,
+              uint64_t bytes) override;
+  Result<uint64_t> stream_id(engine::cuda::StreamHandle stream) override;
+
+  // From now on workers do not come: who would launch them waits for something else.
+  void withhold_workers() { has_workers_ = false; }
+  // So many operations of streams go well from now on, then one is refused.
+  void refuse_after(int num_operations) { until_refusal_ = num_operations; }
+  // Called in the middle of every enqueueing, by the thread that does it. Set before the first.
+  void on_stream_check(std::function<void()> hook) { on_stream_check_ = std::move(hook); }
+
+  // From now on at most so many blocks are there at once; others wait for room, as on a GPU.
+  void limit_blocks(uint32_t num_places) { places_.limit(num_places); }
+  // From now on nothing is run, though launches are taken; streams go on.
+  void die() { is_dead_ = true; }
+  // From now on memory of other processes cannot be mapped.
+  void refuse_to_map() { can_map_ = false; }
 
   // What cudaDeviceSynchronize does: returns when everything launched before has ended.
   void synchronize();
 
- private:
-  struct Row;  // the launches of one rank: one after the other
+  // Room for blocks.
+  class Places {
+   public:
+    void limit(uint32_t num_places);
+    void take();
+    void give_back();
 
-  Row& row_of(uint32_t rank);
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    uint32_t num_places_ = UINT32_MAX;
+    uint32_t num_taken_ = 0;
+  };
+
+ private:
+  struct Row;  // the launches of one daemon's leader, or of its workers: one after the other
+  struct Memory {
+    std::unique_ptr<std::byte[]> heap;  // of memory that is not shared
+    std::byte* base = nullptr;
+    uint64_t bytes = 0;
+    int file = -1;
+  };
+
+  Row& row_of(uint32_t index);
+  Status add(engine::cuda::StreamHandle stream, std::function<void()> task);
+  std::byte* allocate_heap(uint64_t bytes);
+
+  Sharing sharing_;
+  Places places_;
+  std::atomic<bool> has_workers_{true};
+  std::atomic<bool> can_map_{true};
+  std::atomic<bool> is_dead_{false};
+  std::atomic<int> until_refusal_{-1};
+  std::function<void()> on_stream_check_;
+  std::mutex mutex_;
+  std::vector<Memory> memory_;
+  std::vector<std::pair<std::byte*, uint64_t>> mapped_;
+  uint64_t slab_used_ = 0;  // of the last shared memory
+  std::vector<std::unique_ptr<Row>> rows_;
+};
+
+// What a CUDA stream is: things to do, one after the other.
+class ThreadStream {
+ public:
+  ThreadStream();
+  // When all is done.
+  ~ThreadStream();
+  ThreadStream(const ThreadStream&) = delete;
+  ThreadStream& operator=(const ThreadStream&) = delete;
+
+  // What kOwnStream is in the calling thread.
+  [[nodiscard]] static ThreadStream& of_thread();
+
+  [[nodiscard]] uint64_t id() const { return id_; }
+  void add(std::function<void()> task);
+  void synchronize();
+
+ private:
+  void run();
+
+  const uint64_t id_;
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-  std::vector<std::unique_ptr<Row>> rows_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool is_over_ = false;
+  std::thread thread_;
 };
 
 }  // namespace tutti::test

@@ -5,6 +5,7 @@
 #include "engine/cuda/daemon_state.h"
 #include "engine/cuda/desk.h"
 #include "engine/cuda/port.h"
+#include "engine/cuda/stall.h"
 
 namespace tutti::engine::cuda {
 
@@ -12,17 +13,22 @@ enum class Turn : uint8_t { kNone, kVain, kMoved };
 
 // The caller learns of it; then the home may be used again at any time. What went well is one word:
 // every word to the host costs as much as the operation.
-TUTTI_BOTH inline void complete(const Context& context, Outcome outcome, uint32_t switches) {
+TUTTI_BOTH inline void complete(DaemonState& state, const Context& context, Outcome outcome,
+                                uint32_t switches, const Stall* stall = nullptr) {
   Completion& told = *context.issued.completion;
   if (outcome != Outcome::kDone) {
-    told.member = context.failed_member;
+    told.member = stall != nullptr ? stall->member : context.failed_member;
     told.signature = context.failed_signature;
+    if (stall != nullptr) told.stall = *stall;
   }
   const uint32_t seen = switches < kMostSwitches ? switches : kMostSwitches;
   StreamWords* const stream = context.issued.stream;
   // Pairs with the acquire of whoever waits. What fails opens the gate too: a stream that stands
   // still for ever helps nobody.
-  if (stream != nullptr) store_release_host(&stream->gate, context.issued.stream_value);
+  if (stream != nullptr) {
+    add_release_host(&stream->gate, 1);
+    fetch_add(&state.num_streamed_over, 1);
+  }
   store_release_host(&told.outcome, static_cast<uint32_t>(outcome) | seen << kSwitchShift);
 }
 
@@ -35,14 +41,29 @@ class Block {
         queue_(machine.queue()),
         index_(index),
         machine_(machine) {
-    Part* next = state.resting[index];
-    state.resting[index] = nullptr;
+    adopt(index);
+  }
+
+  // What a block, this one or one that is not there, has put down.
+  TUTTI_BOTH void adopt(uint32_t index) {
+    Part* next = state_.resting[index];
+    state_.resting[index] = nullptr;
     while (next != nullptr) {
       Part& part = *next;
       next = part.resting;
       add(part);
       part.patience = 1;
     }
+  }
+  // What a worker that is not there has not taken in.
+  TUTTI_BOTH void take_in_for(uint32_t index) {
+    uint32_t taken = state_.num_taken_in[index];
+    for (; taken != state_.num_published; ++taken) {
+      Context& home = *state_.published[taken % kPublished];
+      const DeviceProgram& program = machine_.near(home.issued.program);
+      if (index <= program.num_parts) add(open_part(home, program, index - 1, nullptr));
+    }
+    state_.num_taken_in[index] = taken;
   }
 
   TUTTI_BOTH void add(Part& part) {
@@ -76,7 +97,8 @@ class Block {
     bool is_over = run(part, moved);
     queue_.ran(part, moved);
     machine_.mark(Stage::kRun);
-    if (!moved && !is_over && load_relaxed(&state_.is_aborted) != 0) is_over = true;
+    if (moved) part.num_vain = 0;
+    if (!moved && !is_over) is_over = gives_up(part);
     if (is_over) end(part);
     machine_.mark(Stage::kEnd);
     return moved || is_over ? Turn::kMoved : Turn::kVain;
@@ -100,6 +122,8 @@ class Block {
   }
 
  private:
+  static constexpr uint32_t kLooksPerClock = 32;  // by a part that waits
+
   TUTTI_BOTH void open(Context& home, const DeviceProgram& program) {
     DeskSlot* const slot = desk_.take(program);
     if (slot == nullptr) return add(open_part(home, program, index_ - 1, nullptr));
@@ -136,24 +160,43 @@ class Block {
     const DeviceProgram& program = machine_.near(context.issued.program);
     queue_.remove(part);
     queue_.end(part);
+    if (part.is_late != 0) note_stall(part, program);
     // Clean for its next use. Nobody writes here any more: all there was to come has been waited
-    // for; and what was aborted is never used again.
+    // for; and what was aborted or late is never used again.
     if (program.is_inline == 0) {
       for (uint32_t i = 0; i < program.num_words(); ++i) store_relaxed(part.words + i, 0);
     }
     const bool is_wide = program.num_parts > 1;
-    const bool is_last = !is_wide || fetch_add(parts_left_of(context, program), UINT32_MAX) == 1;
+    Closing& closing = closing_of(context, program);
+    // Acquires what parts that have ended have told.
+    const bool is_last = !is_wide || fetch_add(&closing.parts_left, UINT32_MAX) == 1;
     if (is_last) {
-      const bool is_aborted = load_aborted();
-      complete(context, is_aborted ? Outcome::kAborted : Outcome::kDone, part.switches);
+      const bool is_late = is_wide ? load_relaxed(&closing.num_late) != 0 : part.is_late != 0;
+      const Outcome outcome = is_aborted(context) ? Outcome::kAborted
+                              : is_late           ? Outcome::kDeadline
+                                                  : Outcome::kDone;
+      complete(state_, context, outcome, part.switches, is_late ? &closing.stall : nullptr);
       if (is_wide) fetch_add(&state_.num_over, 1);
     }
     if (DeskSlot* const slot = desk_.slot_of(context)) slot->is_used = 0;
   }
 
-  // What ends while everything is aborted may or may not have been done.
-  [[nodiscard]] TUTTI_BOTH bool load_aborted() const {
-    return load_relaxed(&state_.is_aborted) != 0;
+  // Whether a part that waits is not to wait any more.
+  TUTTI_BOTH bool gives_up(Part& part) {
+    if (is_aborted(*part.context)) return true;
+    if (++part.num_vain % kLooksPerClock != 0) return false;
+    part.is_late = machine_.now_ns() >= part.context->deadline_ns ? 1 : 0;
+    return part.is_late != 0;
+  }
+  TUTTI_BOTH void note_stall(Part& part, const DeviceProgram& program) {
+    Closing& closing = closing_of(*part.context, program);
+    const bool is_first = program.num_parts == 1 || fetch_add(&closing.num_late, 1) == 0;
+    if (is_first) closing.stall = find_stall(part, program, machine_);
+  }
+
+  // What ends while its group is aborted may or may not have been done.
+  [[nodiscard]] TUTTI_BOTH bool is_aborted(const Context& context) const {
+    return load_relaxed(&state_.aborted[context.issued.group]) != 0;
   }
 
   DaemonState& state_;
@@ -164,16 +207,31 @@ class Block {
   Machine& machine_;
 };
 
-// Blocks 1 and up, until the leader says that all leave.
+// Blocks 1 and up, until the leader says that they leave.
 template <class Machine>
 TUTTI_BOTH void run_worker(DaemonState& state, uint32_t launch, uint32_t index, Machine& machine) {
-  Block<Machine> block(state, index, machine);
-  // Liveness: the leader leaves after a bounded time, whatever its peers do, and says so.
-  while (load_relaxed(&state.leaving) != launch) {
-    block.take_in();
-    if (block.turn() != Turn::kMoved) machine.pause();
+  const auto is_wanted = [&] { return is_earlier(load_relaxed(&state.workers_leaving), launch); };
+  // Pairs with the leader's look in take_over: either it sees this block, or this block sees that
+  // it is not wanted, and touches nothing.
+  fetch_add(&state.num_present, 1);
+  if (is_wanted()) {
+    store_relaxed(&state.workers_here, launch);
+    uint32_t num_moves = state.num_moves[index];
+    Block<Machine> block(state, index, machine);
+    // Liveness: the leader says so when there is no work or no way on, and before it leaves. Blocks
+    // that come when later ones have been told to leave already are not needed either.
+    while (is_wanted()) {
+      block.take_in();
+      if (block.turn() == Turn::kMoved) {
+        store_relaxed(&state.num_moves[index], ++num_moves);
+      } else {
+        machine.pause();
+      }
+    }
+    block.put_down();
   }
-  block.put_down();
+  // What was put down is the leader's to take: pairs with the same.
+  fetch_add(&state.num_present, UINT32_MAX);
 }
 
 }  // namespace tutti::engine::cuda

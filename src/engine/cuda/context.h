@@ -32,7 +32,16 @@ struct Part : Task {
   Part* resting;    // the next one that waits for the next launch; of homes alone
   Cursor finish;    // of dividing the output
   uint32_t index;
-  uint32_t lane;  // that moved last
+  uint32_t lane;      // that moved last
+  uint32_t num_vain;  // turns since it moved
+  uint32_t is_late;   // it is given up
+};
+
+// Of an operation that has started, at its home: what its parts tell the one that is last.
+struct Closing {
+  uint32_t parts_left;
+  uint32_t num_late;
+  Stall stall;  // of the first late one
 };
 
 struct alignas(16) Context {
@@ -52,6 +61,12 @@ struct alignas(16) Context {
 };
 static_assert(sizeof(Context) % 16 == 0 && std::is_trivially_copyable_v<Context>);
 
+// Over for the caller, though letters of members are still to come.
+[[nodiscard]] TUTTI_BOTH inline bool is_given_up(const Context& context) {
+  return context.outcome == static_cast<uint32_t>(Outcome::kDeadline) ||
+         context.outcome == static_cast<uint32_t>(Outcome::kAborted);
+}
+
 // What lies where behind the context at its home.
 template <class T>
 [[nodiscard]] TUTTI_BOTH T* at_home(const Context& context, uint32_t offset) {
@@ -61,9 +76,9 @@ template <class T>
                                                    const DeviceProgram& program) {
   return at_home<uint32_t>(context, program.homes.words);
 }
-[[nodiscard]] TUTTI_BOTH inline uint32_t* parts_left_of(const Context& context,
-                                                        const DeviceProgram& program) {
-  return at_home<uint32_t>(context, program.homes.parts_left);
+[[nodiscard]] TUTTI_BOTH inline Closing& closing_of(const Context& context,
+                                                    const DeviceProgram& program) {
+  return *at_home<Closing>(context, program.homes.closing);
 }
 [[nodiscard]] TUTTI_BOTH inline std::byte* scratch_of(const Context& context,
                                                       const DeviceProgram& program) {

@@ -1,42 +1,85 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/try.h"
 #include "engine/cuda/cuda_device.h"
+#include "engine/cuda/driver.h"
 #include "engine/cuda/kernel.h"
+#include "engine/cuda/stream_words.h"
+#include "engine/cuda/using_device.h"
+#include "engine/cuda/wire.h"
 
 namespace tutti::engine::cuda {
 namespace {
 
-constexpr uint64_t kSlabBytes = uint64_t{8} << 20;
+// Streams that share a connection to the GPU wait for each other: a daemon that is launched behind
+// a stream that waits for that daemon hangs. The driver has 8 connections by default and 32 at
+// most, and looks how many are wanted when it is first called: often before anybody calls tutti. So
+// this is said when the program is loaded. What the user has set stays.
+constexpr int kMostConnections = 32;
+// Under MPS all processes share so many, and one that gets none cannot begin.
+constexpr int kConnectionsOfMps = 96;
+constexpr int kLikelyRanks = 8;
+
+bool is_under_mps() {
+  const char* const directory = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string control =
+      std::string(directory != nullptr ? directory : "/tmp/nvidia-mps") + "/control";
+  return access(control.c_str(), F_OK) == 0;
+}
+
+// Processes that share the GPU, as far as launchers say.
+int likely_ranks() {
+  for (const char* const name : {"TUTTI_NUM_RANKS", "LOCAL_WORLD_SIZE",
+                                 "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "WORLD_SIZE"}) {
+    const char* const text = std::getenv(name);
+    const int number = text != nullptr ? std::atoi(text) : 0;
+    if (number > 0) return number;
+  }
+  return kLikelyRanks;
+}
+
+[[gnu::constructor]] void ask_for_connections() {
+  const int wanted = is_under_mps() ? kConnectionsOfMps / likely_ranks() : kMostConnections;
+  const std::string number = std::to_string(std::clamp(wanted, 1, kMostConnections));
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", number.c_str(), 0);
+}
+
+// Of the GPU's memory; the first is shared with other processes from the beginning.
+constexpr uint64_t kSlabBytes = uint64_t{64} << 20;
+constexpr uint64_t kSharedSlabBytes = uint64_t{4} << 20;
 constexpr uint64_t kAlign = 256;
 // Beyond this a block more moves hardly more: HBM is full (bench/results/cuda.md).
 constexpr uint32_t kMostWorkers = 64;
 
-Status checked(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return {};
-  const bool is_memory = error == cudaErrorMemoryAllocation;
-  return Error{is_memory ? ErrorCode::kOutOfMemory : ErrorCode::kIo,
-               std::string(what) + ": " + cudaGetErrorString(error)};
-}
+using QueryStream = CUresult(CUstream);
+using GetAttributes = CUresult(unsigned int, CUpointer_attribute*, void**, CUdeviceptr);
 
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::create(int ordinal) {
-  // Streams that share a connection wait for each other: a daemon behind a stream that waits for
-  // that daemon. The driver's default is 8, its most 32; it looks before its first call.
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  const UsingDevice using_device(ordinal);
+  int used = -1;
+  TUTTI_TRY(checked(cudaGetDevice(&used), "using the GPU"));
+  if (used != ordinal) {
+    static_cast<void>(cudaGetLastError());  // it is no error of the user's next call
+    return Error{ErrorCode::kNotFound, "there is no GPU " + std::to_string(ordinal)};
+  }
   std::unique_ptr<CudaDevice> device(new CudaDevice(ordinal));
-  TUTTI_TRY(checked(cudaSetDevice(ordinal), "using the GPU"));
   TUTTI_TRY(checked(cudaStreamCreateWithFlags(&device->copies_, cudaStreamNonBlocking),
                     "making a stream"));
+  // Now: loading a kernel waits for all streams, and later some wait for the daemon.
+  TUTTI_TRY(checked(load_daemon(device->copies_), "loading the daemon"));
   return Result<std::unique_ptr<CudaDevice>>(std::move(device));
 }
 
 CudaDevice::~CudaDevice() {
-  cudaSetDevice(ordinal_);
+  const UsingDevice using_device(ordinal_);
   for (cudaStream_t stream : streams_) {
     cudaStreamSynchronize(stream);
     cudaStreamDestroy(stream);
@@ -63,9 +106,9 @@ Result<std::byte*> CudaDevice::make_slab(bool is_shared, uint64_t bytes) {
 Result<std::byte*> CudaDevice::take(Slabs& from, uint64_t bytes) {
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   const std::lock_guard lock(mutex_);
-  TUTTI_TRY(checked(cudaSetDevice(ordinal_), "using the GPU"));
+  const UsingDevice using_device(ordinal_);
   if (from.slabs.empty() || from.slabs.back().bytes - from.slabs.back().used < bytes) {
-    const uint64_t size = std::max(bytes, kSlabBytes);
+    const uint64_t size = std::max(bytes, from.is_shared ? kSharedSlabBytes : kSlabBytes);
     TUTTI_ASSIGN(std::byte* const at, make_slab(from.is_shared, size));
     from.slabs.push_back({at, 0, size});
   }
@@ -79,15 +122,23 @@ Result<std::byte*> CudaDevice::allocate_shared(uint64_t bytes) { return take(sha
 
 Status CudaDevice::write(std::byte* to, const void* from, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  TUTTI_TRY(checked(cudaSetDevice(ordinal_), "using the GPU"));
+  const UsingDevice using_device(ordinal_);
   TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies_),
                     "writing to the GPU"));
   return checked(cudaStreamSynchronize(copies_), "writing to the GPU");
 }
 
-Result<cudaStream_t> CudaDevice::stream_of(uint32_t rank) {
+Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  while (streams_.size() <= rank) {
+  const UsingDevice using_device(ordinal_);
+  TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copies_),
+                    "reading from the GPU"));
+  return checked(cudaStreamSynchronize(copies_), "reading from the GPU");
+}
+
+Result<cudaStream_t> CudaDevice::stream_of(uint32_t row) {
+  const std::lock_guard lock(mutex_);
+  while (streams_.size() <= row) {
     int lowest = 0;
     int highest = 0;
     cudaStream_t stream = nullptr;
@@ -96,13 +147,125 @@ Result<cudaStream_t> CudaDevice::stream_of(uint32_t rank) {
                       "making a stream"));
     streams_.push_back(stream);
   }
-  return streams_[rank];
+  return streams_[row];
 }
 
-Status CudaDevice::launch(DaemonState* state, uint32_t rank, uint32_t num_blocks, uint32_t number) {
+Status CudaDevice::launch(DaemonState* state, uint32_t daemon, const Launch& launch) {
+  const UsingDevice using_device(ordinal_);
+  const uint32_t row = 2 * daemon + (launch.first_block == 0 ? 0 : 1);
+  TUTTI_ASSIGN(const cudaStream_t stream, stream_of(row));
+  return checked(launch_daemon(state, launch, stream), "launching a daemon");
+}
+
+// By the driver, so that "not ready" is no error of the user's next call; and in a mode in which
+// such a question does not end what another thread captures.
+Status CudaDevice::health(uint32_t daemon) {
+  static const auto query = driver_function<QueryStream>("cuStreamQuery");
+  TUTTI_TRY(query);
   TUTTI_TRY(checked(cudaSetDevice(ordinal_), "using the GPU"));
-  TUTTI_ASSIGN(const cudaStream_t stream, stream_of(rank));
-  return checked(launch_daemon(state, num_blocks, number, stream), "launching a daemon");
+  TUTTI_ASSIGN(const cudaStream_t stream, stream_of(2 * daemon));
+  auto mode = cudaStreamCaptureModeRelaxed;
+  TUTTI_TRY(checked(cudaThreadExchangeStreamCaptureMode(&mode), "asking how a daemon is"));
+  const CUresult result = (*query)(stream);
+  TUTTI_TRY(checked(cudaThreadExchangeStreamCaptureMode(&mode), "asking how a daemon is"));
+  if (result == CUDA_ERROR_NOT_READY) return {};
+  return checked(result, "running a daemon");
+}
+
+Result<Allocation> CudaDevice::allocation_of(const void* at) {
+  static const auto get = driver_function<GetAttributes>("cuPointerGetAttributes");
+  TUTTI_TRY(get);
+  unsigned long long id = 0;
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  unsigned int type = 0;
+  unsigned int is_managed = 0;
+  int ordinal = -1;
+  CUpointer_attribute names[] = {
+      CU_POINTER_ATTRIBUTE_BUFFER_ID,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+      CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+      CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* values[] = {&id, &base, &bytes, &type, &is_managed, &ordinal};
+  const UsingDevice using_device(ordinal_);
+  TUTTI_TRY(checked((*get)(6, names, values, reinterpret_cast<CUdeviceptr>(at)),
+                    "asking what memory is"));
+  // What the driver does not know has no type.
+  if (base == 0 || type == 0) return Error{ErrorCode::kUnsupported, "is not memory of the GPU"};
+  if (is_managed == 0 && type != CU_MEMORYTYPE_DEVICE) {
+    return Error{ErrorCode::kUnsupported, "is memory of the host, not of the GPU"};
+  }
+  if (is_managed == 0 && ordinal != ordinal_) {
+    return Error{ErrorCode::kUnsupported, "is memory of GPU " + std::to_string(ordinal) +
+                                              ", and the communicator is on " +
+                                              std::to_string(ordinal_)};
+  }
+  return Allocation{id, reinterpret_cast<std::byte*>(base), bytes};
+}
+
+Result<SharedRegion> CudaDevice::share(const Allocation& allocation) {
+  const UsingDevice using_device(ordinal_);
+  SharedRegion region{};
+  cudaIpcMemHandle_t handle{};
+  static_assert(sizeof handle == sizeof region.handle);
+  if (cudaIpcGetMemHandle(&handle, allocation.base) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // it is no error of the user's next call
+    return Error{ErrorCode::kUnsupported, "CUDA does not share this memory between processes"};
+  }
+  std::memcpy(region.handle, &handle, sizeof handle);
+  region.base = reinterpret_cast<uint64_t>(allocation.base);
+  region.bytes = allocation.bytes;
+  return region;
+}
+
+Result<std::byte*> CudaDevice::map(const SharedRegion& region) {
+  const UsingDevice using_device(ordinal_);
+  cudaIpcMemHandle_t handle{};
+  std::memcpy(&handle, region.handle, sizeof handle);
+  void* at = nullptr;
+  TUTTI_TRY(checked(cudaIpcOpenMemHandle(&at, handle, cudaIpcMemLazyEnablePeerAccess),
+                    "mapping memory of another process"));
+  return static_cast<std::byte*>(at);
+}
+
+Status CudaDevice::arm(StreamHandle stream, StreamWords* words, uint32_t value) {
+  const UsingDevice using_device(ordinal_);  // whose default stream it may be
+  return write_in_stream(static_cast<cudaStream_t>(stream), &words->armed, value);
+}
+
+Status CudaDevice::hold(StreamHandle stream, StreamWords* words, uint32_t gate) {
+  const UsingDevice using_device(ordinal_);
+  return wait_in_stream(static_cast<cudaStream_t>(stream), &words->gate, gate);
+}
+
+Status CudaDevice::copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) {
+  const UsingDevice using_device(ordinal_);
+  return checked(
+      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)),
+      "copying in a stream");
+}
+
+Result<uint64_t> CudaDevice::stream_id(StreamHandle stream) {
+  const UsingDevice using_device(ordinal_);
+  cudaStreamCaptureStatus status{};
+  TUTTI_TRY(checked(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status),
+                    "looking at a stream"));
+  if (status != cudaStreamCaptureStatusNone) {
+    return Error{ErrorCode::kUnsupported,
+                 "collectives cannot be captured in a CUDA graph: call them outside of it"};
+  }
+  unsigned long long id = 0;
+  TUTTI_TRY(
+      checked(cudaStreamGetId(static_cast<cudaStream_t>(stream), &id), "looking at a stream"));
+  return uint64_t{id};
+}
+
+Result<uint64_t> CudaDevice::identity() const {
+  cudaDeviceProp facts{};
+  TUTTI_TRY(checked(cudaGetDeviceProperties(&facts, ordinal_), "asking which GPU it is"));
+  uint64_t words[2];
+  static_assert(sizeof words == sizeof facts.uuid);
+  std::memcpy(words, &facts.uuid, sizeof words);
+  return words[0] ^ words[1];
 }
 
 uint32_t CudaDevice::workers_for(uint32_t num_ranks) const {

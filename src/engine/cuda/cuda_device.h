@@ -23,10 +23,23 @@ class CudaDevice : public Device {
   Result<std::byte*> allocate(uint64_t bytes) override;
   Result<std::byte*> allocate_shared(uint64_t bytes) override;
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
-  Status launch(DaemonState* state, uint32_t rank, uint32_t num_blocks, uint32_t number) override;
+  Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status launch(DaemonState* state, uint32_t daemon, const Launch& launch) override;
+  Status health(uint32_t daemon) override;
+
+  Result<Allocation> allocation_of(const void* at) override;
+  Result<SharedRegion> share(const Allocation& allocation) override;
+  Result<std::byte*> map(const SharedRegion& region) override;
+
+  Status arm(StreamHandle stream, StreamWords* words, uint32_t value) override;
+  Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) override;
+  Status copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) override;
+  Result<uint64_t> stream_id(StreamHandle stream) override;
 
   // Blocks for each of `num_ranks` ranks so that all of all ranks fit at once, the leader's aside.
   [[nodiscard]] uint32_t workers_for(uint32_t num_ranks) const;
+  // The same for all processes that use this GPU.
+  [[nodiscard]] Result<uint64_t> identity() const;
 
  private:
   // Memory is taken in large pieces: taking it from the driver is slow, and may wait for kernels.
@@ -43,14 +56,14 @@ class CudaDevice : public Device {
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
   Result<std::byte*> take(Slabs& from, uint64_t bytes);
   Result<std::byte*> make_slab(bool is_shared, uint64_t bytes);
-  Result<cudaStream_t> stream_of(uint32_t rank);
+  Result<cudaStream_t> stream_of(uint32_t row);
 
   int ordinal_;
   cudaStream_t copies_ = nullptr;
   std::mutex mutex_;
   Slabs memory_{false, {}};
   Slabs shared_{true, {}};
-  std::vector<cudaStream_t> streams_;  // by rank
+  std::vector<cudaStream_t> streams_;  // of each daemon's leader, and of its workers
 };
 
 }  // namespace tutti::engine::cuda

@@ -1,5 +1,7 @@
 #include "engine/cuda/daemon.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -9,73 +11,114 @@
 namespace tutti::engine::cuda {
 namespace {
 
-uint64_t bytes_of_mailbox() { return uint64_t{kLetters} * kHelloUnits * sizeof(Unit); }
-
 // A daemon that has left is launched by whoever waits, after so many looks.
 constexpr uint32_t kLooksPerCheck = 64;
 // Some tens of microseconds: then others may need the core, the device's driver among them.
 constexpr uint32_t kLooksAlone = 4096;
+// A question to the driver, which takes a microsecond.
+constexpr uint64_t kBetweenQuestionsNs = 5'000'000;
+
+Neighbour neighbour_of(Front& here, uint32_t door_here, Front& there, uint32_t door_there) {
+  Neighbour out{};
+  out.mailbox_here = here.doors[door_here].letters;
+  out.mailbox_there = there.doors[door_there].letters;
+  out.read_there = &here.doors[door_here].num_read;
+  out.read_by_us = &there.doors[door_there].num_read;
+  return out;
+}
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<Daemon>>> Daemon::create(Device& device, uint32_t num_ranks,
-                                                            const DaemonOptions& options) {
-  if (num_ranks == 0 || num_ranks > kMostRanks) {
-    return Error{ErrorCode::kInvalidArgument, "a device holds 1 to 64 ranks"};
-  }
+Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
+                                               const DaemonOptions& options) {
   if (options.num_workers == 0 || options.num_workers >= kMostBlocks) {
     return Error{ErrorCode::kInvalidArgument, "a daemon has 1 to 64 workers"};
   }
+  const uint64_t ring_bytes = uint64_t{kSubmissions} * kSubmissionUnits * sizeof(Unit);
+  TUTTI_ASSIGN(std::byte* const front, device.allocate(sizeof(Front)));
+  TUTTI_ASSIGN(std::byte* const ring, device.allocate_shared(ring_bytes));
+  TUTTI_ASSIGN(std::byte* const words, device.allocate_shared(sizeof(HostWords)));
+  TUTTI_ASSIGN(std::byte* const memory, device.allocate(sizeof(DaemonState)));
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(device, number, options.num_workers, reinterpret_cast<Front*>(front)));
+  daemon->submissions_ = reinterpret_cast<Unit*>(ring);
+  daemon->host_ = reinterpret_cast<HostWords*>(words);
+  daemon->state_ = reinterpret_cast<DaemonState*>(memory);
+  auto state = std::make_unique<DaemonState>();
+  state->num_ranks = 1;
+  state->num_blocks = 1 + options.num_workers;
+  state->presence = options.presence;
+  state->submissions = daemon->submissions_;
+  state->host = daemon->host_;
+  // All below the last one met are looked at. Who was not met yet may write to its door already,
+  // and is not to be heard before; so until then the daemon looks at its own door, where nobody is.
+  for (Neighbour& unmet : state->leader.neighbours) {
+    unmet = neighbour_of(*daemon->front_, 0, *daemon->front_, 0);
+  }
+  TUTTI_TRY(device.write(memory, state.get(), sizeof *state));
+  return daemon;
+}
+
+Result<std::vector<std::unique_ptr<Daemon>>> Daemon::create_all(Device& device, uint32_t num_ranks,
+                                                                const DaemonOptions& options) {
+  if (num_ranks == 0 || num_ranks > kMostRanks) {
+    return Error{ErrorCode::kInvalidArgument, "a device holds 1 to 64 ranks"};
+  }
   std::vector<std::unique_ptr<Daemon>> daemons;
-  std::vector<std::byte*> mailboxes;  // of rank i from rank j
-  std::vector<uint32_t*> read;        // how many letters of rank i were read by rank j
-  for (uint32_t i = 0; i < num_ranks * num_ranks; ++i) {
-    TUTTI_ASSIGN(std::byte* const mailbox, device.allocate(bytes_of_mailbox()));
-    TUTTI_ASSIGN(std::byte* const word, device.allocate(sizeof(uint32_t)));
-    mailboxes.push_back(mailbox);
-    read.push_back(reinterpret_cast<uint32_t*>(word));
+  for (uint32_t rank = 0; rank < num_ranks; ++rank) {
+    TUTTI_ASSIGN(auto daemon, create(device, rank, options));
+    TUTTI_TRY(daemon->write_state(&daemon->state_->self, rank));
+    daemons.push_back(std::move(daemon));
   }
   for (uint32_t rank = 0; rank < num_ranks; ++rank) {
-    std::unique_ptr<Daemon> daemon(new Daemon(device));
-    daemon->rank_ = rank;
-    daemon->num_workers_ = options.num_workers;
-    const uint64_t ring_bytes = uint64_t{kSubmissions} * kSubmissionUnits * sizeof(Unit);
-    TUTTI_ASSIGN(std::byte* const ring, device.allocate_shared(ring_bytes));
-    TUTTI_ASSIGN(std::byte* const words, device.allocate_shared(sizeof(HostWords)));
-    TUTTI_ASSIGN(std::byte* const memory, device.allocate(sizeof(DaemonState)));
-    daemon->submissions_ = reinterpret_cast<Unit*>(ring);
-    daemon->host_ = reinterpret_cast<HostWords*>(words);
-    daemon->state_ = reinterpret_cast<DaemonState*>(memory);
-    auto state = std::make_unique<DaemonState>();
-    state->self = rank;
-    state->num_ranks = num_ranks;
-    state->num_blocks = 1 + options.num_workers;
-    state->presence = options.presence;
-    state->submissions = daemon->submissions_;
-    state->host = daemon->host_;
     for (uint32_t other = 0; other < num_ranks; ++other) {
-      Neighbour& neighbour = state->leader.neighbours[other];
-      neighbour.mailbox_there = reinterpret_cast<Unit*>(mailboxes[other * num_ranks + rank]);
-      neighbour.mailbox_here = reinterpret_cast<Unit*>(mailboxes[rank * num_ranks + other]);
-      neighbour.read_there = read[rank * num_ranks + other];
-      neighbour.read_by_us = read[other * num_ranks + rank];
+      TUTTI_TRY(daemons[rank]->meet(other, {daemons[other]->front_, rank}));
     }
-    TUTTI_TRY(device.write(memory, state.get(), sizeof *state));
-    daemons.push_back(std::move(daemon));
   }
   return daemons;
 }
 
 Daemon::~Daemon() { leave(); }
 
-Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
-  if (request.input == request.output && request.input != nullptr &&
-      !request.program->may_be_in_place()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "this schedule needs an output that is not the input"};
-  }
+template <class T>
+Status Daemon::write_state(const T* field, const T& value) {
+  auto* const at = reinterpret_cast<std::byte*>(const_cast<T*>(field));
+  return device_.write(at, &value, sizeof value);
+}
+
+Result<uint32_t> Daemon::expect_neighbour() {
   const std::lock_guard lock(mutex_);
+  if (num_neighbours_ == kMostRanks) {
+    return Error{ErrorCode::kUnsupported, "a rank has at most 63 others that it ever meets"};
+  }
+  return num_neighbours_++;
+}
+
+Status Daemon::meet(uint32_t neighbour, const Acquaintance& other) {
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(make_leave());
+  Neighbour met = neighbour_of(*front_, neighbour, *other.front, other.door);
+  TUTTI_ASSIGN(met.regions,
+               imports_.add(neighbour, {other.front, other.is_near, other.region, other.base}));
+  TUTTI_TRY(write_state(&state_->leader.neighbours[neighbour], met));
+  num_met_ = std::max(num_met_, neighbour + 1);
+  return write_state(&state_->num_ranks, num_met_);
+}
+
+Status check_places(const DeviceRequest& request) {
+  const bool is_in_place = request.input == request.output && request.input != nullptr;
+  if (!is_in_place || request.program->may_be_in_place()) return {};
+  return Error{ErrorCode::kInvalidArgument, "this schedule needs an output that is not the input"};
+}
+
+Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
+  TUTTI_TRY(check_places(request));
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(failure_);
   TUTTI_ASSIGN(const LoadedProgram::Slot slot, request.program->take_slot());
+  const auto there_of = [](uint64_t told, const void* here) {
+    return told != 0 ? told : reinterpret_cast<uint64_t>(here);
+  };
   const Submission submission{
       .operation = request.operation,
       .signature = request.signature,
@@ -88,31 +131,75 @@ Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
       .factor = request.factor,
       .budget_ns = request.budget_ns,
       .stream_value = request.stream_value,
-      .unused = 0,
+      .group = request.group,
+      .context_there = slot.context_there,
+      .input_there = there_of(request.input_there, request.input),
+      .output_there = there_of(request.output_there, request.output),
   };
   TUTTI_TRY(write_submission(submission));
+  TUTTI_TRY(launch_if_left());
   return Ticket{request.program, slot};
 }
 
 Status Daemon::write_submission(const Submission& submission) {
-  // Liveness: the daemon takes whatever is submitted, and is launched again if it has left.
+  // Liveness: the daemon takes whatever is submitted, and is launched again if it has left; or the
+  // device fails.
   while (num_submitted_ - load_relaxed(&host_->num_taken) >= kSubmissions) {
+    TUTTI_TRY(look_after());
     TUTTI_TRY(launch_if_left());
     std::this_thread::yield();
   }
   Unit* const at = submissions_ + uint64_t{num_submitted_ % kSubmissions} * kSubmissionUnits;
   write_units(at, submission, ++num_submitted_, kSubmissionUnits);
-  return launch_if_left();
+  return {};
 }
 
 bool Daemon::has_left() const { return load_acquire(&host_->left) == launch_; }
 
-// With the lock. A daemon that leaves now and has not read the last submission is seen to have left
-// by whoever waits for it.
+// A leader that is about to leave looks once more for what was submitted: either it sees that, or
+// it is seen here that it leaves.
 Status Daemon::launch_if_left() {
+  const auto is_leaving = [&] {
+    return std::atomic_ref(host_->leaving).fetch_add(0, std::memory_order_seq_cst) == launch_;
+  };
+  // Liveness: it has left, or will stay, in some microseconds; or the device fails.
+  while (!has_left() && is_leaving()) {
+    TUTTI_TRY(look_after());
+    std::this_thread::yield();
+  }
   if (!has_left()) return {};
   ++launch_;
-  return device_.launch(state_, rank_, 1 + num_workers_, launch_);
+  return device_.launch(state_, number_, {0, 1, launch_});
+}
+
+const Status& Daemon::look_after() {
+  const uint64_t now = base::now_ns();
+  if (!failure_ || now - looked_after_ns_ < kBetweenQuestionsNs) return failure_;
+  looked_after_ns_ = now;
+  failure_ = device_.health(number_);
+  return failure_;
+}
+
+Status Daemon::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+Status Daemon::serve() {
+  const uint32_t workers = load_acquire(&host_->workers);
+  if (workers != workers_launch_) {
+    workers_launch_ = workers;
+    TUTTI_TRY(device_.launch(state_, number_, {1, num_workers_, workers}));
+  }
+  const uint32_t wanted = load_acquire(&host_->wanted);
+  return wanted == 0 ? Status() : imports_.fetch(wanted);
+}
+
+const Status& Daemon::tend() {
+  if (!look_after()) return failure_;
+  failure_ = serve();
+  if (failure_) failure_ = launch_if_left();
+  return failure_;
 }
 
 bool Daemon::is_over(const Ticket& ticket) {
@@ -124,7 +211,7 @@ bool Daemon::is_over(const Ticket& ticket) {
 Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
   uint64_t begin = 0;
   // Liveness: the operation ends when its members have issued it, or at its deadline; meanwhile the
-  // daemon is launched as often as it leaves. And at `limit_ns`.
+  // daemon is launched as often as it leaves. And at `limit_ns`, or when the device has failed.
   for (uint32_t i = 1; !is_over(ticket); ++i) {
     if (i % kLooksPerCheck != 0) continue;
     const uint64_t now = base::now_ns();
@@ -132,9 +219,9 @@ Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
     if (now - begin > limit_ns) return {};
     if (i > kLooksAlone) std::this_thread::yield();
     const std::lock_guard lock(mutex_);
-    if (launch_if_left()) continue;
+    if (tend()) continue;
     Completion lost{};
-    lost.outcome = static_cast<uint32_t>(Outcome::kAborted);
+    lost.outcome = static_cast<uint32_t>(Outcome::kDeviceLost);
     return lost;
   }
   Completion how = *ticket.slot.completion;
@@ -150,26 +237,41 @@ Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
 
 Result<bool> Daemon::keep_going() {
   const std::lock_guard lock(mutex_);
-  if (num_submitted_ == num_ended_ || !has_left()) return false;
-  TUTTI_TRY(launch_if_left());
-  return true;
+  TUTTI_TRY(failure_);
+  if (num_submitted_ == num_ended_) return false;
+  const bool had_left = has_left();
+  TUTTI_TRY(tend());
+  return had_left;
 }
 
-void Daemon::abort() {
-  store_relaxed(&host_->abort, 1);
+Status Daemon::abort(uint32_t group) {
+  TUTTI_TRY(write_state(&state_->aborted[group], 1U));
   const std::lock_guard lock(mutex_);
   store_relaxed(&host_->leave, launch_);
+  return {};
+}
+
+Status Daemon::forget(uint32_t group) { return write_state(&state_->aborted[group], 0U); }
+
+Status Daemon::why_unreachable() const {
+  const std::lock_guard lock(mutex_);
+  return imports_.unmapped();
+}
+
+Status Daemon::make_leave() {
+  store_relaxed(&host_->leave, launch_);
+  // Liveness: the leader looks at the word every few rounds, or the device fails.
+  while (!has_left()) {
+    TUTTI_TRY(look_after());
+    std::this_thread::yield();
+  }
+  return {};
 }
 
 void Daemon::leave() {
-  uint32_t launch = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    launch = launch_;
-    store_relaxed(&host_->leave, launch);
-  }
-  // Liveness: the leader looks at the word every few rounds.
-  while (load_acquire(&host_->left) < launch) std::this_thread::yield();
+  const std::lock_guard lock(mutex_);
+  // What has failed is not there either.
+  static_cast<void>(make_leave());
 }
 
 uint32_t Daemon::num_launches() const {

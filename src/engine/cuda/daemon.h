@@ -9,6 +9,7 @@
 
 #include "engine/cuda/device.h"
 #include "engine/cuda/loaded_program.h"
+#include "engine/cuda/reach.h"
 #include "engine/cuda/wire.h"
 #include "tutti/result.h"
 
@@ -25,20 +26,51 @@ struct DeviceRequest {
   LoadedProgram* program = nullptr;  // of this rank; outlives the operation
   const void* input = nullptr;
   void* output = nullptr;
+  // What others are told of them; 0: what this rank calls them.
+  uint64_t input_there = 0;
+  uint64_t output_there = 0;
   double factor = 1;
   uint64_t budget_ns = UINT64_MAX / 2;
+  uint32_t group = 0;
   StreamWords* stream = nullptr;  // in memory of the device
   uint32_t stream_value = 0;
 };
 
+// kInvalidArgument: input and output are the same memory, and the program needs two.
+[[nodiscard]] Status check_places(const DeviceRequest& request);
+
 class Daemon {
  public:
-  // The daemons of all ranks of a group on one device, which outlives them.
-  static Result<std::vector<std::unique_ptr<Daemon>>> create(Device& device, uint32_t num_ranks,
-                                                             const DaemonOptions& options);
+  // A daemon that knows itself alone, as neighbour 0. `number` tells daemons of a device apart.
+  static Result<std::unique_ptr<Daemon>> create(Device& device, uint32_t number,
+                                                const DaemonOptions& options);
+  // All ranks of a group in one process; rank i is neighbour i of everyone.
+  static Result<std::vector<std::unique_ptr<Daemon>>> create_all(Device& device, uint32_t num_ranks,
+                                                                 const DaemonOptions& options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
+
+  // --- neighbours ---
+
+  // Where another daemon's front is here, and which of its doors is for this one.
+  struct Acquaintance {
+    Front* front = nullptr;
+    uint32_t door = 0;
+    bool is_near = true;  // of this process
+    // Of others: as in Imports::Source.
+    uint32_t region = 0;
+    const std::byte* base = nullptr;
+  };
+  // The number, and door here, of a daemon that will be met.
+  [[nodiscard]] Result<uint32_t> expect_neighbour();
+  // Both daemons meet each other before the first operation that both are in. Waits until the
+  // daemon has left.
+  [[nodiscard]] Status meet(uint32_t neighbour, const Acquaintance& other);
+  [[nodiscard]] Front* front() const { return front_; }
+  [[nodiscard]] Exports& exports() { return exports_; }
+
+  // --- operations ---
 
   // An operation under way; ends with `wait`.
   struct Ticket {
@@ -53,8 +85,14 @@ class Daemon {
   // Whether the daemon had left and something is under way; it is launched then. For whoever
   // watches operations that nobody waits for.
   Result<bool> keep_going();
-  // Ends everything that is under way, at the next time the daemon leaves.
-  void abort();
+  // Ends what is under way of a group, when the daemon leaves at the latest, and all that comes.
+  [[nodiscard]] Status abort(uint32_t group);
+  // Makes the group's number as good as new. Nothing of it is under way.
+  [[nodiscard]] Status forget(uint32_t group);
+  // Why the device runs nothing any more; then every operation ends as kDeviceLost.
+  [[nodiscard]] Status failure() const;
+  // Why an operation ended as kUnreachable.
+  [[nodiscard]] Status why_unreachable() const;
   // Asks the daemon to leave, and waits until it has.
   void leave();
 
@@ -64,23 +102,49 @@ class Daemon {
   [[nodiscard]] uint32_t num_launches() const;
 
  private:
-  explicit Daemon(Device& device) : device_(device) {}
+  Daemon(Device& device, uint32_t number, uint32_t num_workers, Front* front)
+      : device_(device),
+        number_(number),
+        num_workers_(num_workers),
+        front_(front),
+        exports_(device, *front),
+        imports_(device) {}
 
+  // All with the lock.
   [[nodiscard]] bool has_left() const;
+  // Waits until it has left, or the device has failed.
+  [[nodiscard]] Status make_leave();
+  // Whether the device still runs the daemon, which is asked every few milliseconds. Whatever waits
+  // for the daemon calls it.
+  [[nodiscard]] const Status& look_after();
   [[nodiscard]] Status launch_if_left();
+  // All that a daemon with something under way needs of its host. A failure is for good.
+  [[nodiscard]] const Status& tend();
+  // What the leader asks for: workers, memory of others.
+  [[nodiscard]] Status serve();
   [[nodiscard]] Status write_submission(const Submission& submission);
+  template <class T>
+  [[nodiscard]] Status write_state(const T* field, const T& value);
 
   Device& device_;
   DaemonState* state_ = nullptr;
   Unit* submissions_ = nullptr;
   HostWords* host_ = nullptr;
-  uint32_t rank_ = 0;
-  uint32_t num_workers_ = 0;
+  uint32_t number_;
+  uint32_t num_workers_;
+  Front* front_;
+  Exports exports_;
 
   mutable std::mutex mutex_;
+  Imports imports_;
+  Status failure_;  // of the device
+  uint64_t looked_after_ns_ = 0;
+  uint32_t num_neighbours_ = 1;
+  uint32_t num_met_ = 1;  // beyond them there is none to be looked at
   uint32_t num_submitted_ = 0;
   uint32_t num_ended_ = 0;
-  uint32_t launch_ = 0;  // the last one
+  uint32_t launch_ = 0;          // the last one of the leader
+  uint32_t workers_launch_ = 0;  // and of workers
 };
 
 }  // namespace tutti::engine::cuda

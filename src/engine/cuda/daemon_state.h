@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "engine/cuda/context.h"
+#include "engine/cuda/device.h"
 #include "engine/cuda/wire.h"
 #include "engine/task_queue.h"
 
@@ -18,7 +19,23 @@ inline constexpr uint32_t kLetters = 64;      // of a mailbox
 inline constexpr uint32_t kBuckets = 256;     // of the tables of operations
 inline constexpr uint32_t kPublished = 1024;  // wide operations that workers have not taken in
 
-// A rank of the group, as another one sees it.
+inline constexpr uint32_t kMostGroups = 256;  // whose operations are aborted together
+inline constexpr uint32_t kMostRegions =
+    1024;  // of memory that a daemon shares with other processes
+
+// Where a neighbour writes to a daemon.
+struct alignas(128) Door {
+  Unit letters[kLetters * kHelloUnits];
+  uint32_t num_read;  // by the neighbour, of the letters to it
+};
+
+// What a daemon shows to others, in its memory.
+struct Front {
+  Door doors[kMostRanks];  // by neighbour
+  SharedRegion regions[kMostRegions];
+};
+
+// Another daemon, or this one itself, as this one sees it.
 struct Neighbour {
   Unit* mailbox_there;   // where this rank writes to it
   Unit* mailbox_here;    // where it writes to this rank
@@ -28,19 +45,39 @@ struct Neighbour {
   uint32_t num_read;
   uint32_t num_known;  // of read_there, as it was looked at last
   uint32_t unused;
+  // Where each region of its memory is here; 0: not known yet.
+  const uint64_t* regions;
 };
+inline constexpr uint64_t kUnreachableRegion = UINT64_MAX;  // it cannot be mapped
 
 // In memory of the host.
 struct HostWords {
   uint32_t num_taken;  // submissions that the daemon has read
+  uint32_t leaving;    // the launch that is about to end, unless something was submitted
   uint32_t left;       // the last launch that has ended
   uint32_t leave;      // asks the launch of that number to end
-  uint32_t abort;      // everything under way ends
+  uint32_t workers;    // the launch of workers that the leader asks for
+  uint32_t wanted;     // a region of a neighbour's memory that must be reached
 };
 
+// Never 0: regions count from 1.
+[[nodiscard]] TUTTI_BOTH inline uint32_t wanted_word(uint32_t neighbour, uint32_t region) {
+  return neighbour << 16 | region;
+}
+
 struct Presence {
-  uint64_t linger_ns = 200'000;   // with nothing under way
-  uint64_t stay_ns = 10'000'000;  // at most, so that whoever waits for the whole device goes on
+  uint64_t linger_ns = 200'000;  // with nothing under way
+  // At most, so that whoever waits for the whole device goes on; unless a stream waits for the
+  // daemon, since then it waits for that stream.
+  uint64_t stay_ns = 10'000'000;
+  // Workers take whole multiprocessors: without work they go sooner.
+  uint64_t workers_linger_ns = 100'000;
+  // So long the leader waits for workers before it does their work: who launches them may himself
+  // wait for what waits for it.
+  uint64_t patience_ns = 2'000'000;
+  // So long workers that are all here may stand still: blocks of peers that they wait for may have
+  // no room beside them. Then they go, and the leader does their work.
+  uint64_t standstill_ns = 10'000'000;
 };
 
 // Of one launch of a block. A look costs about as much as leaving an operation does.
@@ -51,12 +88,20 @@ struct BlockQueue : TaskQueue {
 // The leader's own, which it has in fast memory while it runs.
 struct LeaderState {
   uint32_t num_submitted;
-  uint32_t num_pending;  // submissions that have not started
-  uint32_t num_started;  // operations that workers run
+  uint32_t num_pending;   // operations that have begun and wait for members
+  uint32_t num_started;   // wide operations
+  uint32_t num_streamed;  // operations of streams that were submitted
   StampClock clock;
   StreamWords* streams;  // with operations that they have not come to
   Context* to_greet;     // members of these were not all told
   Context* ready;        // to be started in this round
+  Context* waiting;      // for workers
+  uint64_t waiting_since_ns;
+  uint32_t workers;           // the last launch of them that was asked for,
+  uint32_t has_workers;       // and whether all of it is here
+  uint32_t takes_over;        // what they leave, when they are gone
+  uint32_t num_known_moves;   // of workers,
+  uint64_t watched_since_ns;  // as they were looked at then
   Context* operations[kBuckets];
   EarlyNode* early[kBuckets];
   uint32_t num_known_taken;  // of what was published: by all workers
@@ -77,22 +122,28 @@ struct Stages {
 };
 
 struct DaemonState {
-  uint32_t self;
-  uint32_t num_ranks;
+  uint32_t self;        // among the neighbours
+  uint32_t num_ranks;   // neighbours, this one included
   uint32_t num_blocks;  // the leader's included
-  uint32_t is_aborted;
+  uint32_t unused;
   Presence presence;
   const Unit* submissions;  // in memory of the host
   HostWords* host;
   LeaderState leader;
 
+  uint32_t aborted[kMostGroups];  // by the host
+
   // Between leader and workers.
-  uint32_t leaving;  // the launch whose blocks leave
+  uint32_t workers_here;     // the last launch of workers that has begun
+  uint32_t num_present;      // blocks of it that are here
+  uint32_t workers_leaving;  // the last one that is told to end
   uint32_t num_published;
-  uint32_t num_over;  // of those started
+  uint32_t num_over;           // of those started
+  uint32_t num_streamed_over;  // of those of streams
   Context* published[kPublished];
   uint32_t num_taken_in[kMostBlocks];
-  Part* resting[kMostBlocks];  // what each block goes on with in its next launch
+  uint32_t num_moves[kMostBlocks];  // turns of each worker that moved something
+  Part* resting[kMostBlocks];       // what each block goes on with in its next launch
   Stages stages;
 };
 

@@ -71,6 +71,8 @@ TUTTI_BOTH void bring_home(const Context& context, const DeviceProgram& program,
   part.finish = {};
   part.index = index;
   part.lane = 0;
+  part.num_vain = 0;
+  part.is_late = 0;
   for (uint32_t i = 0; i < num_lanes; ++i) part.cursors[i] = {};
   return part;
 }
@@ -94,6 +96,8 @@ TUTTI_BOTH Part& rest(const Part& part, const DeviceProgram& program, Machine& m
   there.finish = finish;
   there.index = index;
   there.lane = 0;
+  there.num_vain = part.num_vain;
+  there.is_late = 0;
   return there;
 }
 

@@ -1,14 +1,42 @@
-// What hosts need of a device to run daemons on it: memory, and launches. A GPU, or threads of the
-// host where the daemons' code is tested without one.
+// What hosts need of a device to run daemons on it: memory, launches and the order of streams. A
+// GPU, or threads of the host where the daemons' code is tested without one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
-#include "engine/cuda/daemon_state.h"
 #include "tutti/result.h"
 
 namespace tutti::engine::cuda {
+
+struct DaemonState;
+struct StreamWords;
+
+// A stream of the user's, as the calling thread knows it; what it is depends on the device.
+using StreamHandle = void*;
+
+// Memory that was taken from the device in one piece, by whomever.
+struct Allocation {
+  uint64_t id = 0;  // never used again, though addresses are
+  std::byte* base = nullptr;
+  uint64_t bytes = 0;
+};
+
+// An allocation as other processes are told of it. Lies in memory of the device, for them to read.
+struct SharedRegion {
+  std::byte handle[64];
+  uint64_t base;  // in the process that it belongs to
+  uint64_t bytes;
+};
+static_assert(sizeof(SharedRegion) == 80 && std::is_trivially_copyable_v<SharedRegion>);
+
+// Blocks of a daemon: its leader, which is block 0, or its workers.
+struct Launch {
+  uint32_t first_block = 0;
+  uint32_t num_blocks = 1;
+  uint32_t number = 0;  // leaders and workers are counted each on their own
+};
 
 class Device {
  public:
@@ -21,11 +49,39 @@ class Device {
   [[nodiscard]] virtual Result<std::byte*> allocate(uint64_t bytes) = 0;
   // Of the host, which daemons reach at the same address; zeroed. Freed with the device.
   [[nodiscard]] virtual Result<std::byte*> allocate_shared(uint64_t bytes) = 0;
-  // To memory of the device. Waits for nothing but the copy.
+  // To and from memory of the device. Waits for nothing but the copy.
   [[nodiscard]] virtual Status write(std::byte* to, const void* from, uint64_t bytes) = 0;
-  // Starts the daemon of a rank once its launch before has ended. Does not wait.
-  [[nodiscard]] virtual Status launch(DaemonState* state, uint32_t rank, uint32_t num_blocks,
-                                      uint32_t number) = 0;
+  [[nodiscard]] virtual Status read(void* to, const std::byte* from, uint64_t bytes) = 0;
+  // Starts blocks of the daemon of that number once their launch before has ended. Does not wait.
+  [[nodiscard]] virtual Status launch(DaemonState* state, uint32_t daemon,
+                                      const Launch& launch) = 0;
+
+  // An error: the device runs nothing any more, and what was launched of that daemon will never
+  // say that it has left. Does not wait.
+  [[nodiscard]] virtual Status health(uint32_t daemon) = 0;
+
+  // --- memory of other processes ---
+
+  // What the address lies in. kUnsupported: nothing that daemons here can use; the message says
+  // what it is instead, and goes on from the address.
+  [[nodiscard]] virtual Result<Allocation> allocation_of(const void* at) = 0;
+  // kUnsupported: this kind of memory stays with its process.
+  [[nodiscard]] virtual Result<SharedRegion> share(const Allocation& allocation) = 0;
+  // Where it is in this process, which is not the one it belongs to. Until the device goes.
+  [[nodiscard]] virtual Result<std::byte*> map(const SharedRegion& region) = 0;
+
+  // --- streams ---
+
+  // The stream says that it has come to the operations of this value,
+  [[nodiscard]] virtual Status arm(StreamHandle stream, StreamWords* words, uint32_t value) = 0;
+  // and waits until so many of its operations are over.
+  [[nodiscard]] virtual Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) = 0;
+  // In the order of the stream.
+  [[nodiscard]] virtual Status copy(StreamHandle stream, void* to, const void* from,
+                                    uint64_t bytes) = 0;
+  // Its number, which no other stream has or ever will: handles of streams that were destroyed are
+  // used again, and one is another stream in each thread. If it cannot take operations, why.
+  [[nodiscard]] virtual Result<uint64_t> stream_id(StreamHandle stream) = 0;
 };
 
 }  // namespace tutti::engine::cuda

@@ -22,10 +22,12 @@ struct StepFusion {
   uint8_t is_given;     // receives what the sender has written into this rank's output
   uint8_t is_pushed;    // sends what `giver` has written into the receiver's output, and told it
   uint8_t is_implied;   // sends what can be read as soon as the operation is issued
+  uint8_t is_unkept;    // writes into peers' outputs alone
+  uint8_t num_pushes;   // writes into so many peers' outputs: from first_push on
+  uint16_t unused;
   uint32_t giver_lane;
   uint32_t giver_step;
-  uint32_t first_push;  // of a step that writes into peers' outputs as well
-  uint32_t num_pushes;
+  uint32_t first_push;
 };
 
 struct Push {
@@ -63,7 +65,7 @@ struct Homes {
   uint32_t parts;
   uint32_t cursors;
   uint32_t words;
-  uint32_t parts_left;
+  uint32_t closing;
   uint32_t nodes;
   uint32_t scratch;
 };
@@ -76,7 +78,7 @@ struct DeviceProgram {
   const DeviceLink* outs;
   const Sum* sums;
   const SumSource* sum_sources;
-  const uint32_t* members;       // ranks of the group of daemons
+  const uint32_t* members;       // neighbours of the daemon
   const uint32_t* peer_members;  // by peer: its place among the members
   uint64_t part_bytes;
   uint64_t input_bytes;

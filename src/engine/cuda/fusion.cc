@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/cuda/rank_steps.h"
 #include "engine/cuda/wire.h"
 #include "ir/step.h"
 
@@ -14,79 +15,7 @@ using ir::StepKind;
 
 constexpr auto kInputBuffer = static_cast<uint8_t>(Buffer::kInput);
 constexpr auto kOutputBuffer = static_cast<uint8_t>(Buffer::kOutput);
-
-struct Place {
-  uint32_t lane;
-  uint32_t step;
-};
-
-// Bytes [at, at + bytes) of a buffer.
-struct Span {
-  uint8_t buffer;
-  uint64_t at;
-  uint64_t bytes;
-
-  friend bool operator==(const Span&, const Span&) = default;
-  [[nodiscard]] bool overlaps(const Span& other) const {
-    return buffer == other.buffer && at < other.at + other.bytes && other.at < at + bytes;
-  }
-};
-
-StepKind step_kind(const ProgramStep& step) { return static_cast<StepKind>(step.kind); }
-
-class RankSteps {
- public:
-  explicit RankSteps(const BoundProgram& program) : program_(program) {}
-
-  [[nodiscard]] const ProgramStep& at(Place place) const {
-    return program_.steps[program_.lanes[place.lane].first_step + place.step];
-  }
-  [[nodiscard]] uint32_t index(Place place) const {
-    return program_.lanes[place.lane].first_step + place.step;
-  }
-  template <class Function>
-  void for_each(Function function) const {
-    for (uint32_t lane = 0; lane < program_.lanes.size(); ++lane) {
-      for (uint32_t step = 0; step < program_.lanes[lane].num_steps; ++step) function({lane, step});
-    }
-  }
-  [[nodiscard]] bool waits_for(Place step, Place other) const {
-    const ProgramStep& it = at(step);
-    for (uint32_t i = 0; i < it.num_deps; ++i) {
-      const ProgramDep& dep = program_.deps[it.first_dep + i];
-      if (dep.lane == other.lane && dep.step == other.step) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] bool is_waited_for(Place other) const {
-    bool found = false;
-    for_each([&](Place step) { found = found || waits_for(step, other); });
-    return found;
-  }
-  // What a step that writes does so to; one piece or nothing.
-  [[nodiscard]] Span written(Place place) const { return span(place, &Piece::dst, true); }
-  [[nodiscard]] Span read(Place place) const { return span(place, &Piece::src, false); }
-  [[nodiscard]] Span sent(Place place) const {
-    const ProgramStep& step = at(place);
-    return {step.out_buffer, step.out_at, step.out_bytes};
-  }
-
- private:
-  [[nodiscard]] Span span(Place place, uint64_t Piece::*offset, bool is_dst) const {
-    const ProgramStep& step = at(place);
-    uint64_t begin = UINT64_MAX;
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < step.num_pieces; ++i) {
-      const Piece& piece = program_.pieces[step.first_piece + i];
-      begin = std::min(begin, piece.*offset);
-      end = std::max(end, piece.*offset + piece.bytes);
-    }
-    const uint8_t buffer = is_dst ? step.dst_buffer : step.src_buffer;
-    return begin < end ? Span{buffer, begin, end - begin} : Span{buffer, 0, 0};
-  }
-
-  const BoundProgram& program_;
-};
+constexpr auto kScratchBuffer = static_cast<uint8_t>(Buffer::kScratch);
 
 // Leaves out the steps that do nothing on a GPU, which would cost a look each: sends that are
 // implied or pushed, if no other step waits for them.
@@ -150,9 +79,8 @@ class Fuser {
   // What is small travels with the first word, which is faster than a push.
   void fuse(bool is_small) {
     for (uint32_t r = 0; r < ranks_.size(); ++r) defer(r);
-    const CollectiveKind kind = ranks_[0].program.collective.kind;
-    const bool is_even = kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kAllGather;
-    if (is_even && !is_small && ranks_.size() <= most_sources_) push_all();
+    if (!is_small && ranks_.size() <= most_sources_) push_all();
+    for (uint32_t r = 0; r < ranks_.size(); ++r) leave_out_scratch(r);
     for (uint32_t r = 0; r < ranks_.size(); ++r) imply(r);
     for (uint32_t r = 0; r < ranks_.size(); ++r) add_links(r);
   }
@@ -175,7 +103,7 @@ class Fuser {
       uint32_t num_sources = 0;
       for (uint32_t step = 0; step + 1 < program.lanes[lane].num_steps; ++step) {
         const Place here{lane, step};
-        num_sources += sources_of(steps_[rank].at(here));
+        num_sources += sources_of(steps_[rank].at(here), num_sources == 0);
         const bool fits = num_sources + 1 <= most_sources_;
         if (fits && is_deferrable(rank, here)) {
           fusion(rank, here).is_deferred = 1;
@@ -186,8 +114,12 @@ class Fuser {
     }
   }
 
-  static uint32_t sources_of(const ProgramStep& step) {
-    return (step.in != kNoLink ? 1 : 0) + (ir::reads_src(step_kind(step)) ? 1 : 0);
+  // What a step adds to a sum: one source, or all it reads if the sum begins with it.
+  static uint32_t sources_of(const ProgramStep& step, bool is_first) {
+    if (!is_first) return 1;
+    const StepKind kind = step_kind(step);
+    return (step.in != kNoLink ? 1 : 0) + (ir::reads_src(kind) ? 1 : 0) +
+           (kind == StepKind::kReduce ? 1 : 0);
   }
 
   [[nodiscard]] bool is_deferrable(uint32_t rank, Place first) const {
@@ -226,9 +158,33 @@ class Fuser {
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
       const size_t before = gifts.size();
       steps_[r].for_each([&](Place sent) { find_gift(r, sent, gifts); });
-      if (gifts.size() - before + 1 != ranks_.size()) return;
+      if (gifts.size() - before != num_gifts_wanted(r)) return;
+    }
+    // Who is given something does not move it, so it has nothing at hand to give on.
+    for (const Gift& gift : gifts) {
+      for (const Gift& other : gifts) {
+        if (other.receiver == gift.giver && other.received == gift.made) return;
+      }
     }
     for (const Gift& gift : gifts) give(gift);
+  }
+
+  // Of a rank that does its share: it gives one chunk to whoever has it as output.
+  [[nodiscard]] size_t num_gifts_wanted(uint32_t rank) const {
+    const Collective& collective = ranks_[rank].program.collective;
+    switch (collective.kind) {
+      case CollectiveKind::kAllReduce:
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kAllGather: return ranks_.size() - 1;
+      case CollectiveKind::kReduce: return rank == collective.root ? 0 : 1;
+      case CollectiveKind::kReduceScatter:
+      case CollectiveKind::kAllToAll:
+      case CollectiveKind::kGather:
+      case CollectiveKind::kScatter:
+      case CollectiveKind::kBarrier:
+      case CollectiveKind::kSendRecv: break;
+    }
+    return 0;
   }
 
   void find_gift(uint32_t rank, Place sent, std::vector<Gift>& gifts) const {
@@ -352,6 +308,52 @@ class Fuser {
     }
   }
 
+  // --- scratch ---
+
+  // Sums that are pushed need not be kept; and a rank that keeps nothing needs no scratch.
+  void leave_out_scratch(uint32_t rank) {
+    const RankSteps& steps = steps_[rank];
+    bool is_used = false;
+    steps.for_each([&](Place place) {
+      StepFusion& here = fusion(rank, place);
+      here.is_unkept = here.num_pushes != 0 && is_unread(rank, place) ? 1 : 0;
+      is_used = is_used || uses_scratch(rank, place);
+    });
+    if (!is_used) ranks_[rank].program.scratch_bytes = 0;
+  }
+
+  // Whether a step writes to scratch what no other reads, but sends of what was pushed. Steps
+  // before it in its lane read what was there before it.
+  [[nodiscard]] bool is_unread(uint32_t rank, Place made) const {
+    const RankSteps& steps = steps_[rank];
+    const Span written = steps.written(made);
+    bool is_read = written.buffer != kScratchBuffer;
+    steps.for_each([&](Place other) {
+      const bool is_before = other.lane == made.lane && other.step <= made.step;
+      if (is_before || fusion(rank, other).is_pushed != 0) return;
+      const StepKind kind = step_kind(steps.at(other));
+      is_read = is_read || (ir::reads_src(kind) && steps.read(other).overlaps(written)) ||
+                (ir::sends(kind) && steps.sent(other).overlaps(written)) ||
+                (kind == StepKind::kReduce && steps.written(other).overlaps(written));
+    });
+    return !is_read;
+  }
+
+  [[nodiscard]] bool uses_scratch(uint32_t rank, Place place) const {
+    const ProgramStep& step = steps_[rank].at(place);
+    const StepFusion& here = fusion(rank, place);
+    const StepKind kind = step_kind(step);
+    if (here.is_pushed != 0) return false;
+    if (ir::sends(kind) && step.out_buffer == kScratchBuffer) return true;
+    const bool follows_deferred =
+        place.step != 0 && fusion(rank, {place.lane, place.step - 1}).is_deferred != 0;
+    const bool reads_sum = kind == StepKind::kReduce && !follows_deferred;
+    const bool reads_own = kind == StepKind::kReduce || (ir::reads_src(kind) && !follows_deferred);
+    const bool writes = ir::writes_dst(kind) && here.is_deferred == 0 && here.is_unkept == 0;
+    return (reads_own && step.src_buffer == kScratchBuffer) ||
+           ((reads_sum || writes) && step.dst_buffer == kScratchBuffer);
+  }
+
   // --- input ---
 
   void imply(uint32_t rank) {
@@ -400,7 +402,7 @@ class Fuser {
     return static_cast<uint32_t>(first - marks.begin());
   }
 
-  [[nodiscard]] StepFusion& fusion(uint32_t rank, Place place) {
+  [[nodiscard]] StepFusion& fusion(uint32_t rank, Place place) const {
     return ranks_[rank].fusions[steps_[rank].index(place)];
   }
 

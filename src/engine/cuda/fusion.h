@@ -3,10 +3,12 @@
 //
 // - A sum of many messages is one pass over all of them: a step that only adds to what the step
 //   before it in its lane wrote, and that nobody else waits for, is *deferred* into it.
-// - A result that is sent to others is written into their outputs where it arises (*pushed*, and
-//   *given* to its receivers), if nobody reads or writes there before: neither steps of the
-//   receiver that do not follow the receiving one, nor, in place, readers of the input beneath,
-//   other than the sum itself. Only where all ranks do so alike, or one would do all the work.
+// - A step whose result others are sent, be it a sum or what it received, writes it into their
+//   outputs as well (*pushed*, and *given* to its receivers), if nobody reads or writes there
+//   before: neither steps of the receiver that do not follow the receiving one, nor, in place,
+//   readers of the input beneath, other than the step itself. Only where every rank does its share,
+//   or one would do all the work. What then nobody reads where it arises is not written there
+//   (*unkept*).
 // - Input that is sent as it is can be read once the operation is issued (*implied*).
 #pragma once
 

@@ -166,6 +166,15 @@ class LeaderMachine : public BlockMachine {
     return true;
   }
 
+  // Whether something was submitted that `next` has not given.
+  __device__ bool has_more() {
+    const Turnstile& gate = shared_.leader.submissions;
+    const uint32_t num_put = look(gate.num_put);
+    if (num_put != gate.num_taken) return true;
+    const uint32_t number = state_.leader.num_submitted + num_put;
+    const Unit* const at = state_.submissions + uint64_t{number % kSubmissions} * kSubmissionUnits;
+    return load_unit(at).words[3] == number + 1;
+  }
   // The letter that was looked at last is the next one again.
   __device__ void keep_letter() { holds_ = kMostRanks; }
   __device__ const Hello* next_letter(uint32_t rank) {
@@ -268,8 +277,7 @@ __device__ void read_letters(const DaemonState& state, Shared& shared, uint32_t 
 }
 
 // All threads, before the first one is let go.
-__device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_movers) {
-  const bool leads = blockIdx.x == 0;
+__device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_movers, bool leads) {
   if (threadIdx.x == 0) {
     ptx::barrier_init(&shared.go, 1);
     ptx::barrier_init(&shared.done, num_movers / 32);
@@ -289,24 +297,26 @@ __device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_m
   __syncthreads();
 }
 
-__device__ void decide(DaemonState& state, uint32_t launch, Shared& shared) {
-  if (blockIdx.x == 0) {
+__device__ void decide(DaemonState& state, const Launch& launch, Shared& shared) {
+  const uint32_t index = launch.first_block + blockIdx.x;
+  if (index == 0) {
     LeaderMachine machine(state, shared);
-    run_leader(state, launch, machine);
+    run_leader(state, launch.number, machine);
   } else {
     BlockMachine machine(shared);
-    run_worker(state, launch, blockIdx.x, machine);
+    run_worker(state, launch.number, index, machine);
   }
   put(shared.is_over, 1);
   ptx::barrier_arrive(&shared.go);
 }
 
-__global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, uint32_t launch) {
+__global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, Launch launch) {
+  if (state == nullptr) return;  // it is being loaded
   extern __shared__ __align__(16) std::byte memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  const bool leads = blockIdx.x == 0;
+  const bool leads = launch.first_block + blockIdx.x == 0;
   const uint32_t num_movers = leads ? kMovers - kReaderThreads : kMovers;
-  prepare(*state, shared, num_movers);
+  prepare(*state, shared, num_movers, leads);
   if (threadIdx.x == 0) return decide(*state, launch, shared);
   if (threadIdx.x < 32) return;
   const uint32_t helper = threadIdx.x - 32;
@@ -318,8 +328,12 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, ui
 
 }  // namespace
 
-cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t launch,
-                          cudaStream_t stream) {
+cudaError_t load_daemon(cudaStream_t stream) {
+  const cudaError_t error = launch_daemon(nullptr, {0, 1, 0}, stream);
+  return error != cudaSuccess ? error : cudaStreamSynchronize(stream);
+}
+
+cudaError_t launch_daemon(DaemonState* state, const Launch& launch, cudaStream_t stream) {
   // As many threads as the code that was loaded is compiled for.
   cudaFuncAttributes code{};
   cudaError_t error = cudaFuncGetAttributes(&code, run_daemon);
@@ -328,7 +342,7 @@ cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t laun
       cudaFuncSetAttribute(run_daemon, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
   if (error != cudaSuccess) return error;
   const auto num_threads = static_cast<uint32_t>(code.maxThreadsPerBlock);
-  run_daemon<<<num_blocks, num_threads, sizeof(Shared), stream>>>(state, launch);
+  run_daemon<<<launch.num_blocks, num_threads, sizeof(Shared), stream>>>(state, launch);
   return cudaGetLastError();
 }
 

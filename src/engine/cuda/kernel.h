@@ -9,8 +9,10 @@
 
 namespace tutti::engine::cuda {
 
+// Loads its code, which waits for all streams: to be done before any of them waits for a daemon.
+[[nodiscard]] cudaError_t load_daemon(cudaStream_t stream);
 // Starts a launch of the daemon behind what is in the stream. Does not wait.
-[[nodiscard]] cudaError_t launch_daemon(DaemonState* state, uint32_t num_blocks, uint32_t launch,
+[[nodiscard]] cudaError_t launch_daemon(DaemonState* state, const Launch& launch,
                                         cudaStream_t stream);
 
 }  // namespace tutti::engine::cuda

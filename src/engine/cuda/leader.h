@@ -10,6 +10,8 @@
 #pragma once
 
 #include "engine/cuda/block.h"
+#include "engine/cuda/crew.h"
+#include "engine/cuda/letters.h"
 
 namespace tutti::engine::cuda {
 
@@ -42,26 +44,34 @@ class Leader {
       start(context);
       moved = true;
     }
+    if (own_.waiting != nullptr) moved = start_wide() || moved;
     return block_.turn() == Turn::kMoved || moved;
   }
 
   [[nodiscard]] TUTTI_BOTH bool is_idle() const {
-    return own_.num_pending == 0 && block_.is_idle() &&
-           own_.num_started == load_relaxed(&state_.num_over);
+    return own_.num_pending == 0 && block_.is_idle() && !has_wide() && !has_streamed();
   }
+  // A stream waits for the daemon, or will: nobody may be able to launch it again by then.
+  [[nodiscard]] TUTTI_BOTH bool has_streamed() const {
+    return own_.num_streamed != load_relaxed(&state_.num_streamed_over);
+  }
+  [[nodiscard]] TUTTI_BOTH bool has_wide() const { return crew().has_work(); }
+  // By value: what is called at several places would else keep all of the leader in memory.
+  [[nodiscard]] TUTTI_BOTH Crew<Machine> crew() const { return {state_, machine_}; }
+  TUTTI_BOTH void watch_crew(uint64_t now_ns) { crew().watch(now_ns, block_); }
 
-  // What waits for members in vain: operations whose time is over, or all of them.
-  TUTTI_BOTH void end_late(uint64_t now_ns, bool all) {
+  // What waits for members in vain: operations whose time is over, or whose group is aborted.
+  TUTTI_BOTH void end_late(uint64_t now_ns) {
     if (own_.num_pending == 0) return;
     for (uint32_t i = 0; i < kBuckets; ++i) {
       for (Context** link = &own_.operations[i]; *link != nullptr;) {
         Context& context = **link;
-        if (!all && now_ns < context.deadline_ns) {
+        const bool is_aborted = load_relaxed(&state_.aborted[context.issued.group]) != 0;
+        if (is_given_up(context) || (!is_aborted && now_ns < context.deadline_ns)) {
           link = &context.next;
           continue;
         }
-        *link = context.next;
-        give_up(context, all ? Outcome::kAborted : Outcome::kDeadline);
+        *link = give_up(context, is_aborted ? Outcome::kAborted : Outcome::kDeadline);
       }
     }
   }
@@ -88,16 +98,12 @@ class Leader {
  private:
   static constexpr uint8_t kRoundsToWait = 48;
 
-  TUTTI_BOTH static uint32_t bucket_of(uint64_t operation) {
-    return static_cast<uint32_t>((operation * 0x9E3779B97F4A7C15U) >> 54) % kBuckets;
-  }
-
   // What begins now: of a stream that has come to it, or as it is submitted.
   TUTTI_BOTH bool next_call(Submission& submission) {
     if (own_.streams != nullptr && next_of_streams(submission)) return true;
     while (machine_.next(submission)) {
-      ++own_.num_pending;
       ++own_.num_submitted;
+      if (submission.stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
       if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
       if (submission.stream == nullptr) return true;
@@ -139,6 +145,7 @@ class Leader {
   }
 
   TUTTI_BOTH void issue(const Submission& submission) {
+    ++own_.num_pending;
     const DeviceProgram& program = machine_.near(submission.program);
     DeskSlot* const slot = desk_.take(program);
     Context& context = slot != nullptr ? slot->context : *submission.context;
@@ -165,16 +172,6 @@ class Leader {
     machine_.mark(Stage::kIssue);
   }
 
-  TUTTI_BOTH static uint32_t whole_words(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
-  // The caller's, at any address.
-  TUTTI_BOTH static void copy_input(std::byte* to, const std::byte* from, uint32_t bytes) {
-    if (reinterpret_cast<uintptr_t>(from) % 8 == 0 && bytes % 8 == 0) {
-      return copy_words(to, from, bytes);
-    }
-    TUTTI_NO_UNROLL
-    for (uint32_t i = 0; i < bytes; ++i) to[i] = from[i];
-  }
-
   // --- word to peers ---
 
   // Tells members that were not told yet. False: a mailbox is full.
@@ -183,7 +180,7 @@ class Leader {
     if (context.num_greeted + 1 >= program.num_members) return true;
     Hello hello;
     write_hello(hello, context, program);
-    EarlyNode* const nodes = at_home<EarlyNode>(context, program.homes.nodes);
+    const uint64_t nodes = context.issued.context_there + program.homes.nodes;
     // In order from the next one on, so that not all ranks write to the same one first.
     TUTTI_NO_UNROLL
     for (; context.num_greeted + 1 < program.num_members; ++context.num_greeted) {
@@ -192,33 +189,11 @@ class Leader {
       Neighbour& to = own_.neighbours[program.members[member]];
       if (to.num_written - to.num_known >= kLetters) to.num_known = load_relaxed(to.read_there);
       if (to.num_written - to.num_known >= kLetters) return false;
-      hello.node = nodes + member;
+      hello.node = nodes + member * sizeof(EarlyNode);
       Unit* const letter = to.mailbox_there + uint64_t{to.num_written % kLetters} * kHelloUnits;
       write_units(letter, hello, ++to.num_written, hello.num_units);
     }
     return true;
-  }
-
-  // All but the node, which is another one for each member.
-  TUTTI_BOTH static void write_hello(Hello& hello, const Context& context,
-                                     const DeviceProgram& program) {
-    const bool is_inline = program.is_inline != 0;
-    hello.inline_bytes = is_inline ? static_cast<uint16_t>(program.input_bytes) : uint16_t{0};
-    hello.num_units = units_of_hello(is_inline, hello.inline_bytes);
-    hello.stamp = context.stamp;
-    hello.operation = context.issued.operation;
-    hello.signature = context.issued.signature;
-    hello.factor = context.issued.factor;
-    hello.words_stride = program.num_words();
-    hello.member = static_cast<uint16_t>(program.self);
-    if (is_inline) {
-      copy_words(hello.input, context.members[program.self].input, whole_words(hello.inline_bytes));
-      return;
-    }
-    hello.memory.buffers[0] = context.issued.input;
-    hello.memory.buffers[1] = context.issued.output;
-    hello.memory.buffers[2] = scratch_of(context, program);
-    hello.memory.words = words_of(context, program);
   }
 
   TUTTI_BOTH bool greet_all() {
@@ -264,6 +239,7 @@ class Leader {
   // together are a few microseconds apart, and filing a letter takes as long; so a small one waits
   // a few rounds for the call here, unless the sender's last one waited in vain.
   TUTTI_BOTH bool sort(uint32_t rank, const Hello& hello) {
+    if (region_of(hello.node) != 0 && !can_reach(rank, hello)) return false;
     uint8_t& num_waited = own_.num_waited[rank];
     for (Context* at = own_.operations[bucket_of(hello.operation)]; at != nullptr; at = at->next) {
       if (at->issued.operation != hello.operation) continue;
@@ -272,17 +248,48 @@ class Leader {
       note_if_ready(*at);
       return true;
     }
-    if (hello.inline_bytes != 0 && num_waited < kRoundsToWait) {
+    if (hello.inline_bytes != kNotInline && num_waited < kRoundsToWait) {
       ++num_waited;
       return false;
     }
-    EarlyNode& node = *hello.node;
+    // Where it would be kept is out of reach: it stays in the mailbox, and what its sender writes
+    // behind it waits too, until the operation is issued here and fails.
+    if (base_of(rank, hello.node) == kUnreachableRegion) return false;
+    EarlyNode& node = *reach<EarlyNode>(rank, hello.node);
     EarlyNode*& bucket = own_.early[bucket_of(hello.operation)];
     copy_words(&node.hello, &hello, sizeof hello);
     node.from = rank;
     node.next = bucket;
     bucket = &node;
     return true;
+  }
+
+  // Where a neighbour's memory is here.
+  template <class T>
+  [[nodiscard]] TUTTI_BOTH T* reach(uint32_t rank, uint64_t address) const {
+    return reinterpret_cast<T*>(base_of(rank, address) + (address & kRegionMask));
+  }
+  [[nodiscard]] TUTTI_BOTH uint64_t base_of(uint32_t rank, uint64_t address) const {
+    const uint32_t region = region_of(address);
+    return region == 0 ? 0 : load_relaxed(own_.neighbours[rank].regions + region);
+  }
+  // Of a neighbour in another process. What the host has not mapped yet it is asked for; what it
+  // could not map is known too.
+  [[nodiscard]] TUTTI_BOTH bool can_reach(uint32_t rank, const Hello& hello) {
+    const uint32_t num_addresses = hello.inline_bytes == kNotInline ? kNumAddresses : 0;
+    uint32_t region = region_of(hello.node);
+    for (uint32_t i = 0;; ++i) {
+      // Acquires what the host did before it wrote the entry: it has mapped the region.
+      const bool is_here = region == 0 || load_acquire(own_.neighbours[rank].regions + region) != 0;
+      if (!is_here) {
+        // Pairs with the acquire in Daemon::serve, which reads what the letter's sender wrote
+        // before.
+        store_release_host(&state_.host->wanted, wanted_word(rank, region));
+        return false;
+      }
+      if (i == num_addresses) return true;
+      region = region_of(hello.addresses[i]);
+    }
   }
 
   TUTTI_BOTH void hear_early(Context& context) {
@@ -306,24 +313,37 @@ class Leader {
       return;
     }
     PeerSide& side = context.members[member];
-    side.factor = hello.factor;
     side.is_heard = 1;
-    if (program.is_inline != 0) {
+    --context.num_unheard;
+    own_.clock.hear(hello.stamp);
+    if (is_given_up(context)) return;
+    if (is_earlier(context.stamp, hello.stamp)) context.stamp = hello.stamp;
+    const bool is_inline = hello.inline_bytes != kNotInline;
+    // First: who calls something else says other things where these would be looked for.
+    if (!(hello.signature == context.issued.signature) || is_inline != (program.is_inline != 0)) {
+      context.outcome = static_cast<uint32_t>(Outcome::kMismatch);
+      context.failed_member = member;
+      context.failed_signature = hello.signature;
+      return;
+    }
+    side.factor = hello.factor;
+    if (is_inline) {
       copy_words(
           side.input, hello.input,
           hello.inline_bytes < kInlineBytes ? whole_words(hello.inline_bytes) : kInlineBytes);
-    } else {
-      for (int b = 0; b < ir::kNumBuffers; ++b) side.buffers[b] = hello.memory.buffers[b];
-      side.words = hello.memory.words;
-      side.words_stride = hello.words_stride;
+      return;
     }
-    own_.clock.hear(hello.stamp);
-    if (is_earlier(context.stamp, hello.stamp)) context.stamp = hello.stamp;
-    --context.num_unheard;
-    if (hello.signature == context.issued.signature) return;
-    context.outcome = static_cast<uint32_t>(Outcome::kMismatch);
-    context.failed_member = member;
-    context.failed_signature = hello.signature;
+    for (const uint64_t address : hello.addresses) {
+      if (base_of(rank, address) != kUnreachableRegion) continue;
+      context.outcome = static_cast<uint32_t>(Outcome::kUnreachable);
+      context.failed_member = member;
+      return;
+    }
+    for (int b = 0; b < ir::kNumBuffers; ++b) {
+      side.buffers[b] = reach<std::byte>(rank, hello.addresses[b]);
+    }
+    side.words = reach<uint32_t>(rank, hello.addresses[kWordsAddress]);
+    side.words_stride = hello.words_stride;
   }
 
   // --- what starts ---
@@ -331,11 +351,14 @@ class Leader {
   // All members have issued it, and were told: it leaves the table, since nothing more will be
   // heard of it.
   TUTTI_BOTH void note_if_ready(Context& context) {
+    const bool is_over = is_given_up(context);
     const uint32_t num_members = machine_.near(context.issued.program).num_members;
-    if (context.num_unheard != 0 || context.num_greeted + 1 < num_members) return;
+    if (context.num_unheard != 0) return;
+    if (!is_over && context.num_greeted + 1 < num_members) return;
     Context** link = &own_.operations[bucket_of(context.issued.operation)];
     while (*link != &context) link = &(*link)->next;
     *link = context.next;
+    if (is_over) return;
     --own_.num_pending;
     context.greet_next = own_.ready;
     own_.ready = &context;
@@ -345,7 +368,7 @@ class Leader {
     const DeviceProgram& program = machine_.near(context.issued.program);
     const auto outcome = static_cast<Outcome>(context.outcome);
     if (outcome != Outcome::kUnderWay) {
-      complete(context, outcome, 0);
+      complete(state_, context, outcome, 0);
       return leave_desk(context);
     }
     if (program.is_summed != 0) return run_sums(context, program);
@@ -353,9 +376,42 @@ class Leader {
       return block_.add(open_part(context, program, 0, desk_.slot_of(context)));
     }
     bring_home(context, program, machine_);
-    *parts_left_of(context, program) = program.num_parts;
-    publish(*context.home);
+    Closing& closing = closing_of(context, program);
+    closing.parts_left = program.num_parts;
+    closing.num_late = 0;
+    Context& home = *context.home;
     leave_desk(context);
+    if (own_.waiting == nullptr) own_.waiting_since_ns = machine_.now_ns();
+    home.greet_next = own_.waiting;
+    own_.waiting = &home;
+    if (own_.has_workers == 0) crew().call();
+  }
+
+  // Whether anything was started.
+  TUTTI_BOTH bool start_wide() {
+    const bool is_alone = !crew().is_here();
+    if (is_alone && machine_.now_ns() - own_.waiting_since_ns < state_.presence.patience_ns) {
+      return false;
+    }
+    while (own_.waiting != nullptr) {
+      Context& home = *own_.waiting;
+      own_.waiting = home.greet_next;
+      ++own_.num_started;
+      if (is_alone) {
+        run_all_parts(home);
+      } else {
+        publish(home);
+      }
+    }
+    return true;
+  }
+
+  // What workers would do, one after the other: slow, and never stuck.
+  TUTTI_BOTH void run_all_parts(Context& home) {
+    const DeviceProgram& program = machine_.near(home.issued.program);
+    for (uint32_t i = 0; i < program.num_parts; ++i) {
+      block_.add(open_part(home, program, i, nullptr));
+    }
   }
 
   TUTTI_BOTH void run_sums(Context& context, const DeviceProgram& program) {
@@ -383,7 +439,7 @@ class Leader {
       machine_.fold();
     }
     machine_.mark(Stage::kFold);
-    complete(context, Outcome::kDone, 0);
+    complete(state_, context, Outcome::kDone, 0);
     leave_desk(context);
     machine_.mark(Stage::kEnd);
   }
@@ -391,7 +447,6 @@ class Leader {
   TUTTI_BOTH void publish(Context& home) {
     // Liveness: workers take in what is published whatever else they do.
     while (!has_room_for_wide()) machine_.pause();
-    ++own_.num_started;
     state_.published[state_.num_published % kPublished] = &home;
     // Pairs with the acquire of the workers.
     store_release(&state_.num_published, state_.num_published + 1);
@@ -412,10 +467,14 @@ class Leader {
     if (DeskSlot* const slot = desk_.slot_of(context)) slot->is_used = 0;
   }
 
-  TUTTI_BOTH void give_up(Context& context, Outcome outcome) {
+  // What takes its place in the table: itself, at home, while letters are to come. They are kept in
+  // memory of members for whom the operation may be over, and who use it again: so they must be
+  // known, and dropped. Its own memory is never used again.
+  TUTTI_BOTH Context* give_up(Context& context, Outcome outcome) {
     const DeviceProgram& program = machine_.near(context.issued.program);
     --own_.num_pending;
-    for (uint32_t i = 0; i < program.num_members; ++i) {
+    // The first of those that are missing.
+    for (uint32_t i = program.num_members; i-- > 0;) {
       if (i != program.self && context.members[i].is_heard == 0) context.failed_member = i;
     }
     for (Context** link = &own_.to_greet; *link != nullptr; link = &(*link)->greet_next) {
@@ -423,8 +482,12 @@ class Leader {
       *link = context.greet_next;
       break;
     }
-    complete(context, outcome, 0);
+    context.outcome = static_cast<uint32_t>(outcome);
+    bring_home(context, program, machine_);
+    complete(state_, context, outcome, 0);
+    Context* const next = context.num_unheard != 0 ? context.home : context.next;
     leave_desk(context);
+    return next;
   }
 
   DaemonState& state_;
@@ -438,11 +501,17 @@ class Leader {
 template <class Machine>
 TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine) {
   constexpr uint32_t kRoundsPerLook = 64;  // at the clock and at the host's words
+  constexpr uint64_t kBetweenEndsNs = 500'000;
   Leader<Machine> leader(state, machine);
-  const uint64_t begin = machine.now_ns();
+  Crew<Machine> crew = leader.crew();
+  crew.resume();
+  uint64_t begin = machine.now_ns();
   uint64_t last_moved = begin;
+  uint64_t last_wide = begin;
+  uint64_t last_ended = begin;
+  bool had_workers = false;
   bool moved = false;
-  // Liveness: it leaves after a bounded time, whatever happens.
+  // Liveness: it leaves after a bounded time, or when no stream waits for it any more.
   for (uint32_t i = 1;; ++i) {
     const bool moves = leader.round();
     moved = moved || moves;
@@ -451,17 +520,34 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
     const uint64_t now = machine.now_ns();
     if (moved) last_moved = now;
     moved = false;
-    if (now - begin > state.presence.stay_ns) break;
-    if (leader.is_idle() && now - last_moved > state.presence.linger_ns) break;
-    if (load_relaxed(&state.host->leave) == launch) break;
+    if (leader.has_wide()) last_wide = now;
+    if (now - last_wide > state.presence.workers_linger_ns) crew.dismiss();
+    leader.watch_crew(now);
+    // The time that workers take to come is not theirs.
+    const bool has_workers = crew.is_here();
+    if (has_workers && !had_workers) begin = now;
+    had_workers = has_workers;
+    const uint64_t patience = crew.is_called() ? state.presence.patience_ns : 0;
+    const bool has_stayed =
+        now - begin > state.presence.stay_ns + patience && !leader.has_streamed();
+    const bool has_lingered = now - last_moved > state.presence.linger_ns && leader.is_idle();
+    bool leaves = load_relaxed(&state.host->leave) == launch;
+    if (!leaves && (has_stayed || has_lingered)) {
+      announce_to_host(&state.host->leaving, launch);
+      leaves = !machine.has_more();
+      if (!leaves) store_relaxed(&state.host->leaving, 0);
+      last_moved = now;
+    }
+    if (leaves || now - last_ended > kBetweenEndsNs) {
+      leader.end_late(now);
+      last_ended = now;
+    }
+    if (leaves) break;
   }
-  const bool is_aborted = load_relaxed(&state.host->abort) != 0;
-  if (is_aborted) store_relaxed(&state.is_aborted, 1);
-  leader.end_late(machine.now_ns(), is_aborted);
+  crew.dismiss();
   leader.put_down();
   store_relaxed(&state.host->num_taken, machine.leader().num_submitted);
   machine.keep_leader();
-  store_relaxed(&state.leaving, launch);
   // Last: the host may launch again, which begins when all blocks have ended.
   store_release_host(&state.host->left, launch);
 }

@@ -47,7 +47,7 @@ uint64_t lay_out(DeviceProgram& tables) {
   tables.homes.parts = reserve(num_parts * sizeof(Part), 16);
   tables.homes.cursors = reserve(num_parts * tables.view.num_lanes * sizeof(Cursor), 16);
   tables.homes.words = reserve(num_parts * tables.num_words() * sizeof(uint32_t), 128);
-  tables.homes.parts_left = reserve(sizeof(uint32_t), 128);
+  tables.homes.closing = reserve(sizeof(Closing), 128);
   tables.homes.nodes = reserve(tables.num_members * sizeof(EarlyNode), 128);
   tables.homes.scratch = reserve(tables.scratch_bytes, 256);
   return end;
@@ -78,8 +78,9 @@ ProgramStep output_step(const BoundProgram& program, std::vector<Piece>& pieces)
 }  // namespace
 
 Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fused,
-                                          std::span<const uint32_t> members, uint32_t most_parts) {
-  LoadedProgram out(device);
+                                          std::span<const uint32_t> members, uint32_t most_parts,
+                                          Exports* exports) {
+  LoadedProgram out(device, exports);
   DeviceProgram& tables = out.tables_;
   const BoundProgram& program = fused.program;
   std::vector<Piece> pieces = program.pieces;
@@ -157,8 +158,12 @@ Result<LoadedProgram::Slot> LoadedProgram::take_slot() {
 Result<LoadedProgram::Slot> LoadedProgram::make_slot() {
   TUTTI_ASSIGN(std::byte* const base, device_->allocate(home_bytes_));
   TUTTI_ASSIGN(std::byte* const shared, device_->allocate_shared(sizeof(Completion)));
+  auto there = reinterpret_cast<uint64_t>(base);
+  if (exports_ != nullptr) {
+    TUTTI_ASSIGN(there, exports_->address_of(base));
+  }
   ++num_slots_;
-  return Slot{reinterpret_cast<Context*>(base), reinterpret_cast<Completion*>(shared)};
+  return Slot{reinterpret_cast<Context*>(base), there, reinterpret_cast<Completion*>(shared)};
 }
 
 }  // namespace tutti::engine::cuda

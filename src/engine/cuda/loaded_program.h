@@ -10,18 +10,22 @@
 #include "engine/cuda/context.h"
 #include "engine/cuda/device.h"
 #include "engine/cuda/fusion.h"
+#include "engine/cuda/reach.h"
 
 namespace tutti::engine::cuda {
 
 class LoadedProgram {
  public:
-  // `members`: ranks of the group of daemons, as the schedule counts them. At most `most_parts`
-  // blocks share an operation; all ranks say the same. The device outlives it.
+  // `members`: neighbours of this rank's daemon, as the schedule counts them. At most `most_parts`
+  // blocks share an operation; all ranks say the same. `exports`: where members in other processes
+  // reach this rank's memory; null if there are none. Device and exports outlive it.
   static Result<LoadedProgram> load(Device& device, const FusedProgram& program,
-                                    std::span<const uint32_t> members, uint32_t most_parts);
+                                    std::span<const uint32_t> members, uint32_t most_parts,
+                                    Exports* exports = nullptr);
 
   struct Slot {
     Context* context;
+    uint64_t context_there;  // for other ranks
     Completion* completion;
   };
   [[nodiscard]] Result<Slot> take_slot();
@@ -34,10 +38,11 @@ class LoadedProgram {
   [[nodiscard]] size_t num_slots() const { return num_slots_; }
 
  private:
-  explicit LoadedProgram(Device& device) : device_(&device) {}
+  LoadedProgram(Device& device, Exports* exports) : device_(&device), exports_(exports) {}
   [[nodiscard]] Result<Slot> make_slot();
 
   Device* device_;
+  Exports* exports_;
   const DeviceProgram* program_ = nullptr;
   DeviceProgram tables_{};  // as it is on the device
   std::vector<Slot> free_;

@@ -31,11 +31,27 @@ TUTTI_BOTH inline uint32_t load_relaxed(const uint32_t* at) {
 #endif
 }
 
+TUTTI_BOTH inline uint64_t load_relaxed(const uint64_t* at) {
+#if defined(__CUDA_ARCH__)
+  return ptx::load_relaxed(at);
+#else
+  return std::atomic_ref(*const_cast<uint64_t*>(at)).load(std::memory_order_relaxed);
+#endif
+}
+
 TUTTI_BOTH inline uint32_t load_acquire(const uint32_t* at) {
 #if defined(__CUDA_ARCH__)
   return ptx::load_acquire(at);
 #else
   return std::atomic_ref(*const_cast<uint32_t*>(at)).load(std::memory_order_acquire);
+#endif
+}
+
+TUTTI_BOTH inline uint64_t load_acquire(const uint64_t* at) {
+#if defined(__CUDA_ARCH__)
+  return ptx::load_acquire(at);
+#else
+  return std::atomic_ref(*const_cast<uint64_t*>(at)).load(std::memory_order_acquire);
 #endif
 }
 
@@ -76,6 +92,25 @@ TUTTI_BOTH inline void store_release_host(uint32_t* at, uint32_t value) {
   ptx::store_release_system(at, value);
 #else
   store_release(at, value);
+#endif
+}
+
+// Before anything is read that the host may have written meanwhile: either this or the host sees
+// what the other has written.
+TUTTI_BOTH inline void announce_to_host(uint32_t* at, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  ptx::store_relaxed(at, value);
+  ptx::fence_system();
+#else
+  std::atomic_ref(*at).exchange(value, std::memory_order_seq_cst);
+#endif
+}
+
+TUTTI_BOTH inline void add_release_host(uint32_t* at, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  ptx::add_release_system(at, value);
+#else
+  std::atomic_ref(*at).fetch_add(value, std::memory_order_release);
 #endif
 }
 

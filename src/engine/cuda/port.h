@@ -51,7 +51,7 @@ class Port {
     return move_pieces(step, cursor, [&](Fold& fold, uint32_t i, uint64_t at) {
       gather(step, i, at, fold);
       const Piece& piece = program_.view.pieces[step.first_piece + i];
-      add_dst(fold, base(step.dst_buffer) + piece.dst + at);
+      if (fusion.is_unkept == 0) add_dst(fold, base(step.dst_buffer) + piece.dst + at);
       for (uint32_t p = 0; p < fusion.num_pushes; ++p) {
         const Push& push = program_.pushes[fusion.first_push + p];
         add_dst(fold, peer(push.peer).buffers[kOutput] + push.at + at);
@@ -208,7 +208,9 @@ class Port {
   // In place, some copies are of bytes to where they are.
   TUTTI_BOTH static void drop_idle(Fold& fold) {
     if (fold.num_sources != 1 || fold.is_scaled != 0 || fold.divisor != 0) return;
-    if (fold.dsts[0] == fold.sources[0]) fold.dsts[0] = fold.dsts[--fold.num_dsts];
+    for (uint32_t d = fold.num_dsts; d-- > 0;) {
+      if (fold.dsts[d] == fold.sources[0]) fold.dsts[d] = fold.dsts[--fold.num_dsts];
+    }
   }
 
   Context& context_;

@@ -11,9 +11,19 @@ __device__ inline uint32_t load_relaxed(const uint32_t* at) {
   asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
   return value;
 }
+__device__ inline uint64_t load_relaxed(const uint64_t* at) {
+  uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
 __device__ inline uint32_t load_acquire(const uint32_t* at) {
   uint32_t value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+__device__ inline uint64_t load_acquire(const uint64_t* at) {
+  uint64_t value;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
 // A vector is one access of the memory system when it is aligned, as NCCL's packets count on too.
@@ -52,6 +62,7 @@ __device__ inline void store_unit(uint32_t* at, const uint32_t* words) {
 }
 
 // 9.7.13.4, fence.
+__device__ inline void fence_system() { asm volatile("fence.sc.sys;" ::: "memory"); }
 __device__ inline void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // 9.7.13.6, atom.
@@ -62,6 +73,11 @@ __device__ inline uint32_t fetch_add(uint32_t* at, uint32_t value) {
                : "l"(at), "r"(value)
                : "memory");
   return before;
+}
+
+// 9.7.13.7, red.
+__device__ inline void add_release_system(uint32_t* at, uint32_t value) {
+  asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 
 // 9.7.13.15, mbarrier: a barrier in shared memory, for threads that are not converged. Phases

@@ -1,35 +1,69 @@
-// Operations in the order of a CUDA stream: each begins when the stream has come to it, and what
-// comes behind in the stream waits for it. No thread of the host is on the way.
+// Operations in the order of a stream of the user's: they begin when the stream has come to them,
+// and what comes behind in the stream waits for them. No thread of the host is on the way.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
 
-#include "engine/cuda/cuda_device.h"
 #include "engine/cuda/daemon.h"
+#include "engine/cuda/device.h"
 #include "engine/cuda/watch.h"
 
 namespace tutti::engine::cuda {
 
 class Stream {
  public:
-  // All outlive it; the stream is the caller's.
-  static Result<Stream> create(CudaDevice& device, Daemon& daemon, Watch& watch,
-                               cudaStream_t stream);
+  // All outlive it.
+  static Result<std::unique_ptr<Stream>> create(Device& device, Daemon& daemon, Watch& watch);
 
-  // One thread at a time, as for the stream itself. `request.stream` is filled in here.
-  [[nodiscard]] Status submit(DeviceRequest request);
+  // Operations that begin together, in some order, and before and after which the stream copies.
+  // What is about streams is filled in here. `ending` hears of each.
+  struct Copy {
+    void* to = nullptr;
+    const void* from = nullptr;
+    uint64_t bytes = 0;
+  };
+  struct Group {
+    StreamHandle stream;  // always the same stream, whatever its handle is in this thread
+    std::span<DeviceRequest> requests;
+    std::span<const Copy> before = {};
+    std::span<const Copy> after = {};
+    Ending* ending = nullptr;
+    // Called when the stream has taken them, before the first is handed to the daemon.
+    std::function<void()> on_taken = nullptr;
+  };
+  // Any thread. If the stream does not take them, nothing is left behind but copies. After a later
+  // error, which is the device's, what was submitted before it ends, and the stream goes on.
+  [[nodiscard]] Status submit(const Group& group);
+
+  // Whether nothing that was submitted is under way; then it can be another stream's.
+  [[nodiscard]] Result<bool> is_idle();
+  // From now on it is another stream's. Memory for copies is new: the old may still be used.
+  void begin_anew();
+
+  // Memory for copies of at most so many bytes, in the order of the stream: what it is used for in
+  // one group is over when the next group begins.
+  [[nodiscard]] Result<std::byte*> staging(uint64_t bytes);
 
  private:
-  Stream(Daemon& daemon, Watch& watch, cudaStream_t stream, StreamWords* words)
-      : daemon_(&daemon), watch_(&watch), stream_(stream), words_(words) {}
+  Stream(Device& device, Daemon& daemon, Watch& watch)
+      : device_(device), daemon_(daemon), watch_(watch) {}
+  [[nodiscard]] Status submit_all(const Group& group);
+  [[nodiscard]] Status copy_all(StreamHandle stream, std::span<const Copy> copies);
 
-  Daemon* daemon_;
-  Watch* watch_;
-  cudaStream_t stream_;
-  StreamWords* words_;
-  uint32_t num_submitted_ = 0;
+  Device& device_;
+  Daemon& daemon_;
+  Watch& watch_;
+  StreamWords* words_ = nullptr;
+
+  std::mutex mutex_;
+  uint32_t num_groups_ = 0;
+  uint32_t num_operations_ = 0;
+  std::byte* staging_ = nullptr;
+  uint64_t staging_bytes_ = 0;
 };
 
 }  // namespace tutti::engine::cuda

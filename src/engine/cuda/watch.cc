@@ -1,7 +1,8 @@
 #include "engine/cuda/watch.h"
 
-#include <algorithm>
 #include <chrono>
+
+#include "base/library_thread.h"
 
 namespace tutti::engine::cuda {
 namespace {
@@ -11,7 +12,7 @@ constexpr auto kBetweenLooks = std::chrono::microseconds(50);
 
 }  // namespace
 
-Watch::Watch() : thread_([this] { run(); }) {}
+Watch::Watch() : thread_(base::start_library_thread("tutti-gpu", [this] { run(); })) {}
 
 Watch::~Watch() {
   {
@@ -22,19 +23,19 @@ Watch::~Watch() {
   thread_.join();
 }
 
-void Watch::add(Daemon& daemon, const Daemon::Ticket& ticket) {
+void Watch::add(const Watched& operation) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({&daemon, ticket});
+    entries_.push_back(operation);
   }
   changed_.notify_all();
 }
 
-std::optional<Completion> Watch::wait_for_all() {
+void Watch::wait_for_all() {
   std::unique_lock lock(mutex_);
-  // Liveness: every operation ends, at its deadline if not before, and is then taken out.
+  // Liveness: every operation ends, at its deadline if not before, once its stream has come to it;
+  // and is then taken out.
   changed_.wait(lock, [this] { return entries_.empty(); });
-  return first_failure_;
 }
 
 void Watch::run() {
@@ -54,16 +55,16 @@ void Watch::run() {
 }
 
 void Watch::look() {
-  std::erase_if(entries_, [this](const Entry& entry) {
-    if (!Daemon::is_over(entry.ticket)) return false;
-    const Completion how = entry.daemon->wait(entry.ticket, 0);
-    const bool is_done = how.outcome == static_cast<uint32_t>(Outcome::kDone);
-    if (!is_done && !first_failure_) first_failure_ = how;
+  std::erase_if(entries_, [](const Watched& operation) {
+    if (!Daemon::is_over(operation.ticket) && operation.daemon->failure()) return false;
+    // Liveness: it is over, or the device has failed.
+    const Completion how = operation.daemon->wait(operation.ticket, 0);
+    if (operation.ending != nullptr) operation.ending->ended(operation.operation, how);
     return true;
   });
-  for (const Entry& entry : entries_) {
-    // A device that cannot launch any more cannot be helped here: whoever submits next hears of it.
-    static_cast<void>(entry.daemon->keep_going());
+  for (const Watched& operation : entries_) {
+    // A device that cannot launch any more has failed: then all operations end.
+    static_cast<void>(operation.daemon->keep_going());
   }
 }
 

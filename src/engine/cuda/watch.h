@@ -1,17 +1,35 @@
 // Operations that nobody waits for in the host, as those of streams: a thread sees to it that their
-// daemons come back as often as they leave, and keeps how each ended.
+// daemons come back as often as they leave, and tells how each ended.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "engine/cuda/daemon.h"
 
 namespace tutti::engine::cuda {
+
+// Who wants to know how operations end. Called by the watch's thread; must not wait.
+class Ending {
+ public:
+  Ending() = default;
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  virtual ~Ending() = default;
+
+  virtual void began(const DeviceRequest& request) = 0;  // in the thread that enqueues it
+  virtual void ended(uint64_t operation, const Completion& how) = 0;
+};
+
+struct Watched {
+  Daemon* daemon = nullptr;  // outlives the operation
+  Daemon::Ticket ticket = {};
+  uint64_t operation = 0;
+  Ending* ending = nullptr;  // outlives the operation; null: nobody
+};
 
 class Watch {
  public:
@@ -21,23 +39,17 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // The daemon outlives the operation.
-  void add(Daemon& daemon, const Daemon::Ticket& ticket);
-  // Waits until all have ended. How the first one ended that did not go well.
-  std::optional<Completion> wait_for_all();
+  void add(const Watched& operation);
+  // Waits until all have ended.
+  void wait_for_all();
 
  private:
-  struct Entry {
-    Daemon* daemon;
-    Daemon::Ticket ticket;
-  };
   void run();
   void look();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Entry> entries_;
-  std::optional<Completion> first_failure_;
+  std::vector<Watched> entries_;
   bool is_over_ = false;
   std::thread thread_;
 };

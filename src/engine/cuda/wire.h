@@ -19,8 +19,35 @@ struct EarlyNode;
 
 // Input that travels with the word that an operation was issued.
 inline constexpr uint32_t kInlineBytes = 112;
+inline constexpr uint16_t kNotInline = 0xffff;
+inline constexpr uint32_t kWordsAddress = ir::kNumBuffers;
+inline constexpr uint32_t kNumAddresses = ir::kNumBuffers + 1;
 
-enum class Outcome : uint32_t { kUnderWay, kDone, kMismatch, kDeadline, kAborted };
+enum class Outcome : uint32_t {
+  kUnderWay,
+  kDone,
+  kMismatch,
+  kDeadline,
+  kAborted,
+  kUnreachable,  // memory of a member cannot be mapped here
+  kDeviceLost,   // by the host: nothing runs any more
+};
+
+// What an operation waited for when its time was over.
+enum class Missing : uint32_t {
+  kCall,     // the member has not issued it
+  kMessage,  // from the member
+  kReceipt,  // the member was to take a message
+};
+// Where this rank's program stood. Behind the last step of a lane, it was done but for receipts.
+struct Stall {
+  uint32_t missing;
+  uint32_t member;
+  uint32_t lane;
+  uint32_t step;
+  uint32_t expected;  // messages that were to be sent, or taken
+  uint32_t seen;
+};
 
 // In memory of the host: how an operation ended. `outcome` is written last, and holds above it how
 // often the operation was set aside while another one moved.
@@ -28,17 +55,27 @@ inline constexpr uint32_t kSwitchShift = 8;
 inline constexpr uint32_t kMostSwitches = (1U << 24) - 1;
 struct Completion {
   uint32_t outcome;
-  uint32_t member;  // mismatch: whose signature differs; deadline: who has not issued it
+  // Mismatch: whose signature differs; deadline: whom it waits for; unreachable: whose memory.
+  uint32_t member;
   transport::Signature signature;  // of that member
+  Stall stall;                     // deadline
 };
-static_assert(sizeof(Completion) == 24 && std::is_trivially_copyable_v<Completion>);
+static_assert(sizeof(Completion) == 48 && std::is_trivially_copyable_v<Completion>);
+
+// An address as ranks tell it each other. Ranks of one process say the address itself; others say
+// which region of the sender's memory it is in, from 1 on, and where: see reach.h.
+inline constexpr uint32_t kRegionShift = 48;
+inline constexpr uint64_t kRegionMask = (uint64_t{1} << kRegionShift) - 1;
+[[nodiscard]] TUTTI_BOTH inline uint32_t region_of(uint64_t address) {
+  return static_cast<uint32_t>(address >> kRegionShift);
+}
 
 // What a stream and a daemon tell each other, in memory of the device. Both words only grow, and
 // wrap around: an operation begins when the stream has come to its number, and the stream goes on
-// when the operation has.
+// when as many operations are over.
 struct StreamWords {
-  uint32_t armed;  // by the stream
-  uint32_t gate;   // by the daemon
+  uint32_t armed;  // by the stream: the number that it has come to
+  uint32_t gate;   // by the daemon: how many are over
   // The leader's: operations that the stream has not come to, first and last, and the next stream
   // that has such.
   Context* first;
@@ -58,8 +95,12 @@ struct Submission {
   Completion* completion;
   double factor;
   uint64_t budget_ns;     // until it fails
-  uint32_t stream_value;  // which operation of its stream it is
-  uint32_t unused;
+  uint32_t stream_value;  // what its stream says when it has come to it
+  uint32_t group;         // with which it is aborted
+  // Where the context, the input and the output are, for other ranks.
+  uint64_t context_there;
+  uint64_t input_there;
+  uint64_t output_there;
 };
 
 // Daemon to daemon: the sender has issued the operation, and its input or where its memory is.
@@ -68,17 +109,14 @@ struct Hello {
   uint32_t stamp;  // engine/task_queue.h
   uint64_t operation;
   transport::Signature signature;
-  EarlyNode* node;  // where the receiver keeps this, if it has not issued the operation yet
+  uint64_t node;  // an EarlyNode where the receiver keeps this, if it has not issued it yet
   double factor;
   uint32_t words_stride;  // between parts
   uint16_t member;        // which one the sender is
-  uint16_t inline_bytes;
+  uint16_t inline_bytes;  // kNotInline: addresses
   union {
-    struct {
-      std::byte* buffers[ir::kNumBuffers];
-      uint32_t* words;
-    } memory;
-    std::byte input[kInlineBytes];  // of small operations
+    uint64_t addresses[kNumAddresses];  // of the sender's buffers, then of its words
+    std::byte input[kInlineBytes];      // of small operations
   };
 };
 
@@ -106,12 +144,12 @@ inline constexpr uint32_t kUnitsOf = (sizeof(T) + 11) / 12;
 inline constexpr uint32_t kHelloUnits = kUnitsOf<Hello>;
 inline constexpr uint32_t kSubmissionUnits = kUnitsOf<Submission>;
 static_assert(sizeof(Hello) == 168 && kHelloUnits == 14 && std::is_trivially_copyable_v<Hello>);
-static_assert(sizeof(Submission) == 96 && kSubmissionUnits == 8);
+static_assert(sizeof(Submission) == 120 && kSubmissionUnits == 10);
 static_assert(std::is_trivially_copyable_v<Submission>);
 
 // A letter ends where its input or its addresses do.
 [[nodiscard]] TUTTI_BOTH inline uint32_t units_of_hello(bool is_inline, uint32_t inline_bytes) {
-  const uint32_t tail = is_inline ? inline_bytes : static_cast<uint32_t>(sizeof(Hello::memory));
+  const uint32_t tail = is_inline ? inline_bytes : static_cast<uint32_t>(sizeof(Hello::addresses));
   return (static_cast<uint32_t>(sizeof(Hello)) - kInlineBytes + tail + 11) / 12;
 }
 

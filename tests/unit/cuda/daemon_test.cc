@@ -3,20 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <random>
 #include <thread>
 
-#include "engine/cuda/fold.h"
-#include "engine/cuda/fusion.h"
+#include "base/clock.h"
 #include "engine/cuda/watch.h"
-#include "ir/sizes.h"
-#include "plan/algorithm.h"
 #include "tests/support/any_order.h"
 #include "tests/support/daemon_ranks.h"
-#include "tests/support/rank_memory.h"
 #include "tests/support/sanitized.h"
-#include "verify/check.h"
+#include "tests/unit/cuda/daemon_calls.h"
 
 namespace tutti::test {
 namespace {
@@ -26,11 +23,6 @@ using engine::cuda::Daemon;
 using engine::cuda::DaemonOptions;
 using engine::cuda::LoadedProgram;
 using engine::cuda::Outcome;
-
-constexpr uint64_t kForEver = UINT64_MAX / 2;
-// So short that daemons leave in the middle of everything.
-constexpr DaemonOptions kRestless{.num_workers = 2,
-                                  .presence = {.linger_ns = 5'000, .stay_ns = 50'000}};
 
 // pull_all reads inputs until all are done: it does not run in place, unless inputs travel along.
 bool needs_two_buffers(const TestCollective::Spec& spec) {
@@ -65,6 +57,22 @@ TEST(Daemon, AnyNumberOfElementsOfAnyNumberOfRanksIsReduced) {
       for (const std::string_view algorithm : {"pull", "pull_all", "ring", "one_shot"}) {
         const bool in_place = elems % 2 == 1 && algorithm != "pull_all";
         ranks.add({CollectiveKind::kAllReduce, algorithm, elems, 0, in_place}, first_ranks(n));
+      }
+    }
+    ASSERT_EQ(ranks.run(), "") << n << " ranks";
+    ASSERT_EQ(ranks.difference(), "") << n << " ranks";
+  }
+}
+
+TEST(Daemon, AnyNumberOfElementsIsSpreadFromAndToAnyRoot) {
+  for (const uint32_t n : {1u, 2u, 3u, 5u, 8u}) {
+    DaemonRanks ranks(n, {.num_workers = 3, .presence = {}});
+    for (const uint64_t elems : {0ul, 1ul, 13ul, 1023ul, 20'011ul}) {
+      for (const uint32_t root : {0u, n / 2}) {
+        for (const bool in_place : {false, true}) {
+          ranks.add({CollectiveKind::kBroadcast, "spread", elems, root, in_place}, first_ranks(n));
+          ranks.add({CollectiveKind::kReduce, "spread", elems, root, in_place}, first_ranks(n));
+        }
       }
     }
     ASSERT_EQ(ranks.run(), "") << n << " ranks";
@@ -121,81 +129,6 @@ TEST(Daemon, WaitingForTheWholeDeviceEndsWhileCollectivesArePending) {
   }
 }
 
-// Ranks with programs of one all_reduce of int64, and buffers for many calls of it.
-class Calls {
- public:
-  Calls(uint32_t num_ranks, uint64_t elems, size_t num_calls, const DaemonOptions& options)
-      : elems_(elems), daemons_(Daemon::create(device_, num_ranks, options).value()) {
-    for (uint32_t r = 0; r < num_ranks; ++r) {
-      programs_.push_back(load(r, elems));
-      inputs_.emplace_back(num_calls * elems);
-      outputs_.emplace_back(num_calls * elems, kUnwritten);
-      for (size_t i = 0; i < inputs_[r].size(); ++i)
-        inputs_[r][i] = static_cast<int64_t>(i * (r + 2));
-    }
-  }
-
-  LoadedProgram load(uint32_t rank, uint64_t elems) {
-    const auto n = static_cast<uint32_t>(daemons_.size());
-    const Collective collective{CollectiveKind::kAllReduce, n, 0, 0};
-    const auto schedule = verify::check(plan::make(collective, "pull", {}).value()).schedule();
-    const auto layout =
-        ir::Layout::create(collective, schedule.schedule().chunks_per_block).value();
-    const auto fused =
-        engine::cuda::fuse(schedule, ir::Sizes::even(layout, elems), 8, engine::kMostSources);
-    std::vector<uint32_t> members(n);
-    std::iota(members.begin(), members.end(), 0);
-    return LoadedProgram::load(device_, fused[rank], members, daemons_[0]->num_workers()).value();
-  }
-
-  engine::cuda::DeviceRequest request(uint32_t rank, size_t call) {
-    return {.operation = call + 1,
-            .signature = {elems_, 0, 0, static_cast<uint8_t>(DataType::kInt64), 0, 0},
-            .program = &programs_[rank],
-            .input = inputs_[rank].data() + call * elems_,
-            .output = outputs_[rank].data() + call * elems_};
-  }
-  Daemon::Ticket submit(uint32_t rank, const engine::cuda::DeviceRequest& request) {
-    return daemons_[rank]->submit(request).value();
-  }
-  // One thread plays all ranks, so it also keeps the others' daemons going.
-  Completion wait(uint32_t rank, const Daemon::Ticket& ticket) {
-    // Liveness: all members have issued it, or it has a deadline.
-    while (!Daemon::is_over(ticket)) {
-      for (const auto& daemon : daemons_) EXPECT_TRUE(daemon->keep_going().ok());
-      std::this_thread::yield();
-    }
-    return daemons_[rank]->wait(ticket, kForEver);
-  }
-  [[nodiscard]] bool is_right(size_t call) const {
-    for (size_t i = call * elems_; i < (call + 1) * elems_; ++i) {
-      int64_t sum = 0;
-      for (const auto& input : inputs_) sum += input[i];
-      for (const auto& output : outputs_) {
-        if (output[i] != sum) return false;
-      }
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_unwritten(uint32_t rank) const {
-    return std::all_of(outputs_[rank].begin(), outputs_[rank].end(),
-                       [](int64_t v) { return v == kUnwritten; });
-  }
-  [[nodiscard]] Daemon& daemon(uint32_t rank) { return *daemons_[rank]; }
-  [[nodiscard]] ThreadDevice& device() { return device_; }
-  [[nodiscard]] LoadedProgram& program(uint32_t rank) { return programs_[rank]; }
-
- private:
-  uint64_t elems_;
-  ThreadDevice device_;
-  std::vector<std::unique_ptr<Daemon>> daemons_;
-  std::vector<LoadedProgram> programs_;
-  std::vector<std::vector<int64_t>> inputs_;
-  std::vector<std::vector<int64_t>> outputs_;
-};
-
-Outcome outcome_of(const Completion& how) { return static_cast<Outcome>(how.outcome); }
-
 TEST(Daemon, ThousandsInFlightInDifferentOrdersComplete) {
   constexpr size_t kCalls = kSanitized ? 1'500 : 10'000;
   constexpr uint32_t kRanks = 3;
@@ -228,6 +161,51 @@ TEST(Daemon, MemoryOfWhatIsOverIsUsedAgain) {
     ASSERT_TRUE(calls.is_right(call));
   }
   EXPECT_EQ(calls.program(0).num_slots(), 1u);
+}
+
+// Sums of chunks that other ranks have written into the root's output.
+TEST(Daemon, ASpreadReduceScalesEveryInputAndAveragesAtTheRoot) {
+  constexpr uint64_t kElems = 7000;
+  for (const Op op : {Op::kAvg, Op::kPremulSum}) {
+    Calls calls(3, kElems, 1, {.num_workers = 2, .presence = {}});
+    std::vector<LoadedProgram> programs;
+    for (uint32_t r = 0; r < 3; ++r) {
+      programs.push_back(calls.load(r, kElems, CollectiveKind::kReduce, "spread"));
+    }
+    std::vector<Daemon::Ticket> tickets;
+    for (uint32_t r = 0; r < 3; ++r) {
+      auto request = calls.request(r, 0);
+      request.program = &programs[r];
+      request.signature.op = static_cast<uint8_t>(op);
+      request.factor = 2;
+      tickets.push_back(calls.submit(r, request));
+    }
+    for (uint32_t r = 0; r < 3; ++r) {
+      ASSERT_EQ(outcome_of(calls.wait(r, tickets[r])), Outcome::kDone);
+    }
+    // Inputs are twice, three and four times the index.
+    const int64_t factor = op == Op::kAvg ? 9 / 3 : 9 * 2;
+    for (uint64_t i = 0; i < kElems; ++i) {
+      ASSERT_EQ(calls.output(0)[i], static_cast<int64_t>(i) * factor) << i;
+    }
+    EXPECT_TRUE(calls.is_unwritten(1) && calls.is_unwritten(2));
+  }
+}
+
+// Whoever launches workers may be held up by the driver until this very operation is over.
+TEST(Daemon, ALeaderDoesTheWorkOfWorkersThatDoNotCome) {
+  for (const DaemonOptions& options :
+       {DaemonOptions{.num_workers = 3, .presence = {}}, kRestless}) {
+    DaemonRanks ranks(3, options);
+    ranks.device().withhold_workers();
+    for (const uint64_t elems : {20'011ul, 100'003ul}) {
+      ranks.add({CollectiveKind::kAllReduce, "pull", elems}, first_ranks(3));
+      ranks.add({CollectiveKind::kAllGather, "direct", elems * 3}, first_ranks(3));
+    }
+    ranks.shuffle(3);
+    ASSERT_EQ(ranks.run(), "");
+    ASSERT_EQ(ranks.difference(), "");
+  }
 }
 
 TEST(Daemon, MismatchIsAnErrorOfEveryRankAndNothingIsWritten) {
@@ -264,7 +242,7 @@ TEST(Daemon, AbortEndsWhatIsUnderWay) {
   Calls calls(2, 5000, 2, kRestless);
   const auto alone = calls.submit(0, calls.request(0, 0));
   EXPECT_EQ(outcome_of(calls.daemon(0).wait(alone, 2'000'000)), Outcome::kUnderWay);
-  calls.daemon(0).abort();
+  ASSERT_TRUE(calls.daemon(0).abort(0).ok());
   EXPECT_EQ(outcome_of(calls.wait(0, alone)), Outcome::kAborted);
 }
 
@@ -295,10 +273,26 @@ TEST(Daemon, OperationsOfAStreamWaitForItAndItForThem) {
   EXPECT_TRUE(calls.is_right(0));
 }
 
+class CountsEndings : public engine::cuda::Ending {
+ public:
+  void began(const engine::cuda::DeviceRequest& /*request*/) override {}
+  void ended(uint64_t /*operation*/, const Completion& how) override {
+    if (outcome_of(how) != Outcome::kDone) ++num_failed_;
+    ++num_ended_;
+  }
+  [[nodiscard]] uint32_t num_ended() const { return num_ended_; }
+  [[nodiscard]] uint32_t num_failed() const { return num_failed_; }
+
+ private:
+  std::atomic<uint32_t> num_ended_{0};
+  std::atomic<uint32_t> num_failed_{0};
+};
+
 // Many calls of several streams, issued far ahead of their streams.
 TEST(Daemon, OperationsOfAStreamComeInItsOrder) {
   constexpr uint32_t kCalls = 60;
   Calls calls(2, 20, 2 * kCalls, kRestless);
+  CountsEndings endings;
   engine::cuda::Watch watch;
   std::vector<std::vector<engine::cuda::StreamWords>> streams(
       2, std::vector<engine::cuda::StreamWords>(2));
@@ -307,7 +301,8 @@ TEST(Daemon, OperationsOfAStreamComeInItsOrder) {
       auto request = calls.request(r, call);
       request.stream = &streams[r][call % 2];
       request.stream_value = call / 2 + 1;
-      watch.add(calls.daemon(r), calls.submit(r, request));
+      watch.add(
+          {.daemon = &calls.daemon(r), .ticket = calls.submit(r, request), .ending = &endings});
     }
   }
   for (uint32_t value = 1; value <= kCalls; ++value) {
@@ -323,7 +318,72 @@ TEST(Daemon, OperationsOfAStreamComeInItsOrder) {
     }
     EXPECT_TRUE(calls.is_right(2 * value - 2) && calls.is_right(2 * value - 1)) << value;
   }
-  EXPECT_FALSE(watch.wait_for_all().has_value());
+  watch.wait_for_all();
+  EXPECT_EQ(endings.num_ended(), 4 * kCalls);
+  EXPECT_EQ(endings.num_failed(), 0u);
+}
+
+constexpr DaemonOptions kCrowded{.num_workers = 3,
+                                 .presence = {.linger_ns = 5'000,
+                                              .stay_ns = 50'000,
+                                              .patience_ns = 1'000'000,
+                                              .standstill_ns = 2'000'000}};
+
+// All workers of a rank are there, and wait for a peer that has no room beside them. They leave,
+// though a stream waits for them, and their leader goes on with what they have put down.
+TEST(Daemon, WorkersThatStandStillMakeRoomForThePeerTheyWaitFor) {
+  DaemonOptions options = kCrowded;
+  options.presence.patience_ns = 100'000'000;  // with workers that come
+  Calls calls(2, 20'000, 1, options);
+  const Daemon::Ticket there = calls.submit(1, calls.request(1, 0));
+  calls.device().synchronize();  // it has told its peer, and left
+  calls.device().limit_blocks(1 + kCrowded.num_workers);
+  engine::cuda::StreamWords stream{};
+  stream.armed = 1;
+  auto request = calls.request(0, 0);
+  request.stream = &stream;
+  request.stream_value = 1;
+  const Daemon::Ticket here = calls.submit(0, request);
+  // Until workers have it. On a busy machine the leader may have lost patience with them before,
+  // and does their work from the beginning.
+  const uint64_t until = base::now_ns() + 1'000'000'000;
+  // Liveness: it ends with the time.
+  while (engine::cuda::load_relaxed(&calls.daemon(0).state()->num_published) == 0 &&
+         base::now_ns() < until) {
+    ASSERT_TRUE(calls.daemon(0).keep_going().ok());
+  }
+  EXPECT_EQ(outcome_of(calls.wait(0, here)), Outcome::kDone);
+  EXPECT_EQ(outcome_of(calls.wait(1, there)), Outcome::kDone);
+  EXPECT_TRUE(calls.is_right(0));
+}
+
+// Streams wait, so no daemon leaves; and not all blocks of all ranks have room at once. Blocks that
+// are there must not wait for ever for blocks of peers that are not.
+TEST(Daemon, OperationsOfStreamsCompleteOnADeviceWithoutRoomForAllBlocks) {
+  constexpr uint32_t kRanks = 3;
+  constexpr uint32_t kCalls = 3;
+  for (const uint32_t num_places : {kRanks, kRanks + 1, kRanks + 2, kRanks + 5, kRanks + 8}) {
+    Calls calls(kRanks, 20'000, kCalls, kCrowded);
+    calls.device().limit_blocks(num_places);
+    CountsEndings endings;
+    engine::cuda::Watch watch;
+    std::vector<engine::cuda::StreamWords> streams(kRanks);
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      for (uint32_t r = 0; r < kRanks; ++r) {
+        auto request = calls.request(r, call);
+        request.stream = &streams[r];
+        request.stream_value = call + 1;
+        watch.add(
+            {.daemon = &calls.daemon(r), .ticket = calls.submit(r, request), .ending = &endings});
+      }
+    }
+    for (engine::cuda::StreamWords& stream : streams) {
+      engine::cuda::store_release(&stream.armed, kCalls);
+    }
+    watch.wait_for_all();
+    EXPECT_EQ(endings.num_failed(), 0u);
+    for (uint32_t call = 0; call < kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
+  }
 }
 
 // Nobody waits in the host: whoever keeps watch brings the daemons back.
@@ -344,9 +404,9 @@ TEST(Daemon, WhatNobodyWaitsForGoesOnWhenSomeoneKeepsItGoing) {
 
 TEST(Daemon, RefusesWhatCannotBe) {
   ThreadDevice device;
-  EXPECT_FALSE(Daemon::create(device, 0, {}).ok());
-  EXPECT_FALSE(Daemon::create(device, 65, {}).ok());
-  EXPECT_FALSE(Daemon::create(device, 2, {.num_workers = 0, .presence = {}}).ok());
+  EXPECT_FALSE(Daemon::create_all(device, 0, {}).ok());
+  EXPECT_FALSE(Daemon::create_all(device, 65, {}).ok());
+  EXPECT_FALSE(Daemon::create_all(device, 2, {.num_workers = 0, .presence = {}}).ok());
 }
 
 }  // namespace
