@@ -3,9 +3,12 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +32,14 @@ constexpr const char* kFooter =
     "  tutti view traces/trace-*.jsonl\n"
     "  tutti view --export page.html --ranks 6";
 
+// More than the second for which a browser's connection is kept open.
+constexpr std::chrono::milliseconds kPatience{1300};
+
 struct Arguments {
   std::vector<std::string> files;
   std::string topology;
   std::string out;
-  view::ExportOptions exported;
+  std::optional<uint32_t> ranks;  // of an exported page
   bool no_browser = false;
 };
 
@@ -82,7 +88,11 @@ Status serve(const Arguments& arguments, view::Shelf& shelf) {
   int signal = 0;
   // Liveness: until a person ends the program, which is what it is for.
   sigwait(&signals, &signal);
-  server->stop();
+  // A second Ctrl-C ends it at once.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  // An answer may take minutes, and nothing in it looks whether anybody still wants it: then the
+  // signal does what it does to any program.
+  if (!server->stop_within(kPatience)) raise(signal);
   return {};
 }
 
@@ -90,7 +100,12 @@ Status view_it(const Arguments& arguments) {
   view::Shelf shelf;
   TUTTI_TRY(fill_shelf(arguments, shelf));
   if (arguments.out.empty()) return serve(arguments, shelf);
-  TUTTI_ASSIGN(const std::string page, view::exported_page(shelf, arguments.exported));
+  view::ExportOptions options;
+  // On a smaller machine the usual number of ranks would have no times.
+  if (!arguments.topology.empty())
+    options.ranks = std::min(options.ranks, shelf.machine().num_ranks());
+  options.ranks = arguments.ranks.value_or(options.ranks);
+  TUTTI_ASSIGN(const std::string page, view::exported_page(shelf, options));
   return base::write_file(arguments.out, page);
 }
 
@@ -103,8 +118,8 @@ void add_view(CLI::App& app, Action& action) {
   verb->add_option("FILE", a->files, "Schedules and traces to show");
   verb->add_option("--topo", a->topology, "A machine for the page; may be a file");
   verb->add_option("--export", a->out, "Write one HTML file that needs no server; - is stdout");
-  verb->add_option("--ranks", a->exported.ranks, "How many ranks an exported page has")
-      ->capture_default_str()
+  verb->add_option("--ranks", a->ranks,
+                   "How many ranks an exported page has; else 8, or those of a smaller --topo")
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-browser", a->no_browser, "Only print the address");
   verb->callback([a, &action] {

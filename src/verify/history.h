@@ -14,8 +14,8 @@
 #include "base/ids.h"
 #include "ir/schedule.h"
 #include "tutti/result.h"
-#include "verify/check.h"
 #include "verify/contribution_set.h"
+#include "verify/course.h"
 #include "verify/meaning.h"
 
 namespace tutti::verify {
@@ -37,13 +37,6 @@ struct CellWrite {
   friend bool operator==(const CellWrite&, const CellWrite&) = default;
 };
 
-struct StepName {
-  Rank rank;
-  ir::StepRef step;
-
-  friend bool operator==(const StepName&, const StepName&) = default;
-};
-
 struct Message {
   StepName sender;
   StepName taker;
@@ -57,9 +50,7 @@ struct Round {
   std::vector<Message> arrived;   // messages that are taken in this round
 };
 
-struct History {
-  Discipline discipline = Discipline::kLending;
-  ir::Placement placement = ir::Placement::kOutOfPlace;
+struct History : Course {
   std::vector<ContributionSets::Ranges> sets;  // the first is the empty set
   std::vector<RankMemory> memory;              // by rank; in place, buffers share cells
   std::vector<CellWrite> start;                // the inputs
@@ -70,12 +61,6 @@ struct History {
   // A barrier has no data. What its ranks have instead is a cell each, after all other cells: whose
   // entering a rank has heard of.
   std::optional<uint64_t> first_heard;
-
-  std::optional<Refusal> refusal;  // what check says of the schedule
-  // The fault at which this replay stopped: of the same schedule, but the first in the order of
-  // rounds, which need not be the one that check names.
-  std::optional<Refusal> stopped_by;
-  std::vector<StepName> stuck;  // of a deadlock: the step at which each lane stands
 };
 
 struct HistoryOptions {
@@ -90,5 +75,9 @@ struct HistoryOptions {
 // rounds.
 [[nodiscard]] Result<History> write_history(const ir::Schedule& schedule,
                                             const HistoryOptions& options = {});
+
+// The number of the last round, without a proof and without writing anything down. The schedule has
+// a good shape; kMalformed for messages that do not match.
+[[nodiscard]] Result<uint32_t> count_rounds(const ir::Schedule& schedule);
 
 }  // namespace tutti::verify

@@ -10,6 +10,7 @@ from selenium.webdriver.remote.remote_connection import RemoteConnection
 from selenium.webdriver.support.ui import WebDriverWait
 
 SECONDS = 180
+SIZE = (1280, 900)
 
 # Whether the page has drawn the address that it was given, or has a problem with it.
 IS_DRAWN = """
@@ -18,6 +19,27 @@ const same = (a, b) => new URLSearchParams(a).toString() === new URLSearchParams
 if (!main?.dataset.ready || !same(location.hash.slice(1), arguments[0])) return null;
 if (main.dataset.ready === "problem") return main.innerText;
 return same(main.dataset.address.slice(1), arguments[0]);
+"""
+
+
+# Visits one address after the other without leaving the page, and reads something at each: what a
+# person would see who types them. Ends with the first that has a problem.
+TOUR = """
+const drawn = new Function(arguments[1]);
+const read = new Function(arguments[2]);
+const found = [];
+for (const fragment of arguments[0]) {
+  location.hash = fragment;
+  let answer = null;
+  for (;;) {
+    answer = drawn(fragment.slice(1));
+    if (answer) break;
+    await new Promise((go) => setTimeout(go, 2));
+  }
+  if (typeof answer === "string") return [found, fragment + ": " + answer];
+  found.push(read());
+}
+return [found, null];
 """
 
 
@@ -32,7 +54,7 @@ class Browser:
                          "--no-first-run", "--disable-extensions",
                          # Cases change the address faster than people do.
                          "--disable-ipc-flooding-protection", "--disable-background-networking",
-                         "--window-size=1280,900", f"--user-data-dir={self.folder.name}"):
+                         f"--window-size={SIZE[0]},{SIZE[1]}", f"--user-data-dir={self.folder.name}"):
             options.add_argument(argument)
         if os.geteuid() == 0:
             options.add_argument("--no-sandbox")
@@ -44,6 +66,12 @@ class Browser:
     def quit(self):
         self.driver.quit()
         self.folder.cleanup()
+
+    def widen(self):
+        """The usual size. Ends when the page has it: a page that learns of it late draws itself anew
+        under a case's hands."""
+        self.driver.set_window_size(*SIZE)
+        self.until(lambda: self.js("return innerWidth") == SIZE[0], "the usual width")
 
     def js(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
@@ -71,6 +99,12 @@ class Browser:
         """Changes the address of a page that is loaded, as a person would."""
         self.js("location.hash = arguments[0]", fragment(state))
         self.drawn(state)
+
+    def tour(self, states, read):
+        """What the script `read` returns at each of the states, in one go."""
+        found, problem = self.later(TOUR, [fragment(state) for state in states], IS_DRAWN, read)
+        assert problem is None, problem
+        return found
 
     def drawn(self, state):
         def is_drawn():

@@ -38,20 +38,30 @@ def run(program, *arguments):
                           timeout=120)
 
 
-def plan(program, collective, algorithm, ranks):
-    """The schedule, as text."""
-    peer = ["--peer", 1] if collective == "send_recv" else []
-    made = run(program, "plan", collective, "--algo", algorithm, "--ranks", ranks, *peer)
+# The page's plain model, as the program writes it.
+MODEL = "switch:{ranks}@25GB/s,1000ns"
+
+
+def plan(program, collective, algorithm, ranks, topo=None):
+    """The schedule, as text; of an algorithm that is made for a machine, for that one."""
+    more = ["--peer", 1] if collective == "send_recv" else []
+    more += ["--topo", topo] if topo else ["--ranks", ranks]
+    made = run(program, "plan", collective, "--algo", algorithm, *more)
     if made.returncode != 0:
         raise RuntimeError(made.stderr)
     return made.stdout
 
 
-def trace_of(rank, ranks, calls, version=1):
-    """A trace file of one rank; calls are (begin, end, what)."""
+def trace_of(rank, ranks, calls, version=1, events=(), error=None):
+    """A trace file of one rank; calls are (begin, end, what). Events are (kind, op, begin, end, step,
+    peer, bytes, call). `error` is how far its clock may be off."""
     header = {"tutti_trace": version, "source": "engine", "schedule": "run", "ranks": ranks,
               "ticks_per_ns": 1, "lost": 0}
     lines = [json.dumps(header)]
     lines += [json.dumps(["call", rank, i, begin, end, what])
               for i, (begin, end, what) in enumerate(calls)]
+    if error is not None:
+        lines.insert(1, json.dumps(["clock", rank, 0, error]))
+    lines += [json.dumps([kind, op, begin, end, rank, 0, step, peer, 0, 0, num_bytes, call])
+              for kind, op, begin, end, step, peer, num_bytes, call in events]
     return "\n".join(lines) + "\n"

@@ -12,13 +12,6 @@
 namespace tutti::view {
 namespace {
 
-constexpr size_t kMostEvents = 30'000;
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;
-
-double event_ns(int64_t ticks, const trace::Trace& trace) {
-  return static_cast<double>(ticks) / trace.ticks_per_ns;
-}
-
 // "3*2.5" with the sign '*': a rank and a number.
 Result<std::optional<std::pair<Rank, double>>> rank_and_number(const Question& question,
                                                                const std::string& name, char sign,
@@ -51,25 +44,6 @@ Result<sim::Options> conditions_of(const Question& question, uint32_t num_ranks)
   TUTTI_ASSIGN(const auto late, rank_and_number(question, "late", '+', num_ranks));
   if (late) options.start_skew.push_back({late->first, late->second});
   return options;
-}
-
-ordered_json events_json(const trace::Trace& trace, int64_t origin) {
-  ordered_json json = ordered_json::array();
-  for (const trace::Event& e : trace.events) {
-    if (json.size() == kMostEvents) break;
-    const bool is_open = e.end == trace::kStillOpen;
-    ordered_json entry{trace::to_string(e.kind), trace::to_string(e.op),
-                       event_ns(e.begin - origin, trace)};
-    entry.push_back(is_open ? ordered_json(nullptr)
-                            : ordered_json(event_ns(e.end - origin, trace)));
-    entry.push_back(e.rank);
-    entry.push_back(e.lane);
-    entry.push_back(e.step);
-    entry.push_back(e.peer == trace::kNoPeer ? ordered_json(nullptr) : ordered_json(e.peer));
-    entry.push_back(e.bytes);
-    json.push_back(std::move(entry));
-  }
-  return json;
 }
 
 }  // namespace tutti::view

@@ -1,7 +1,10 @@
 // All algorithms of a collective side by side: what each costs at one size, and how the times go
 // with the size.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,26 +20,39 @@
 namespace tutti::view {
 namespace {
 
-constexpr uint64_t kMostSteps = 100'000;  // of one schedule, in an answer that has many
+// Of one schedule: the simulator does a million a second, once for a table, often for a sweep.
+constexpr uint64_t kMostStepsInTable = 300'000;
+constexpr uint64_t kMostStepsInSweep = 100'000;
 constexpr uint64_t kSmallestSize = 64;
 constexpr uint64_t kLargestSize = uint64_t{1} << 30;
 constexpr uint64_t kSizeFactor = 4;
 
 struct Contender {
   std::string name;
-  ir::Schedule schedule;
+  std::vector<ir::Schedule> variants;
   std::string left_out;  // why it has no figures
 };
 
+// In a table an algorithm is one schedule, in a sweep the best of several.
+using Maker = Result<std::vector<ir::Schedule>> (*)(const Shelf&, const Question&);
+
+Result<std::vector<ir::Schedule>> just_one(const Shelf& shelf, const Question& question) {
+  std::vector<ir::Schedule> variants(1);
+  TUTTI_ASSIGN(variants[0], schedule_of(shelf, question));
+  return variants;
+}
+
 // The algorithms of the question's collective; for a file, that schedule alone.
-Result<std::vector<Contender>> contenders_of(const Shelf& shelf, const Question& question) {
+Result<std::vector<Contender>> contenders_of(const Shelf& shelf, const Question& question,
+                                             Maker maker, uint64_t most_steps) {
   std::vector<Contender> contenders;
   if (question.parameters.contains("file")) {
-    TUTTI_ASSIGN(ir::Schedule schedule, schedule_of(shelf, question));
-    contenders.push_back({schedule.name, std::move(schedule), ""});
+    TUTTI_ASSIGN(std::vector<ir::Schedule> variants, maker(shelf, question));
+    const std::string name = variants[0].name;
+    contenders.push_back({name, std::move(variants), ""});
     return contenders;
   }
-  for (const plan::Algorithm& algorithm : plan::algorithms()) {
+  for (const plan::Algorithm& algorithm : all_algorithms()) {
     if (to_string(algorithm.kind) != text_of(question, "collective", "all_reduce")) continue;
     Question one = question;
     // Options are those of the algorithm that is looked at; the others take their own choice.
@@ -45,14 +61,16 @@ Result<std::vector<Contender>> contenders_of(const Shelf& shelf, const Question&
       if (!is_chosen) one.parameters.erase(option);
     }
     one.parameters["algorithm"] = algorithm.name;
-    Result<ir::Schedule> made = schedule_of(shelf, one);
+    auto made = maker(shelf, one);
     Contender contender{std::string(algorithm.name), {}, ""};
     if (!made) {
       contender.left_out = made.error().message;
-    } else if (ir::num_steps(*made) > kMostSteps) {
-      contender.left_out = "too many steps for this table";
+    } else if (ir::num_steps(made->back()) > most_steps) {
+      contender.left_out =
+          fmt::format("{} steps are too many to simulate while you wait; tutti sim does it",
+                      ir::num_steps(made->back()));
     } else {
-      contender.schedule = *std::move(made);
+      contender.variants = *std::move(made);
     }
     contenders.push_back(std::move(contender));
   }
@@ -64,7 +82,7 @@ Result<std::vector<Contender>> contenders_of(const Shelf& shelf, const Question&
 
 uint32_t ranks_of(const std::vector<Contender>& contenders) {
   for (const Contender& contender : contenders) {
-    if (contender.left_out.empty()) return contender.schedule.collective.num_ranks;
+    if (contender.left_out.empty()) return contender.variants[0].collective.num_ranks;
   }
   return 1;
 }
@@ -90,14 +108,15 @@ Result<ordered_json> cost_of(const Contender& contender, const topo::Topology& t
                              sim::Options options) {
   trace::Trace trace;
   options.trace = &trace;
-  TUTTI_ASSIGN(const sim::Report report, sim::simulate(contender.schedule, topology, options));
-  TUTTI_ASSIGN(const verify::History history, verify::write_history(contender.schedule));
-  const uint32_t num_ranks = contender.schedule.collective.num_ranks;
+  const ir::Schedule& schedule = contender.variants[0];
+  TUTTI_ASSIGN(const sim::Report report, sim::simulate(schedule, topology, options));
+  TUTTI_ASSIGN(const uint32_t num_rounds, verify::count_rounds(schedule));
+  const uint32_t num_ranks = schedule.collective.num_ranks;
   const Traffic traffic = traffic_of(trace, num_ranks);
   double all = 0;
   for (double sent : traffic.sent) all += sent;
   return ordered_json{{"algorithm", contender.name},
-                      {"rounds", history.rounds.empty() ? 0 : history.rounds.size() - 1},
+                      {"rounds", num_rounds},
                       {"steps", report.num_steps},
                       {"messages", report.num_messages},
                       {"max_sent", *std::max_element(traffic.sent.begin(), traffic.sent.end())},
@@ -107,6 +126,23 @@ Result<ordered_json> cost_of(const Contender& contender, const topo::Topology& t
                       {"bound_ns", report.bound.ns()},
                       {"bound_kind", sim::to_string(report.bound.kind())},
                       {"ratio", report.ratio}};
+}
+
+// The best reports at all sizes.
+Result<std::vector<sim::Report>> reports_of(const std::vector<ir::Schedule>& variants,
+                                            const topo::Topology& topology, sim::Options options,
+                                            const std::vector<uint64_t>& sizes) {
+  std::vector<sim::Report> reports;
+  for (uint64_t size : sizes) {
+    options.bytes = size;
+    std::optional<sim::Report> best;
+    for (const ir::Schedule& variant : variants) {
+      TUTTI_ASSIGN(sim::Report report, sim::simulate(variant, topology, options));
+      if (!best || report.total_ns < best->total_ns) best = std::move(report);
+    }
+    reports.push_back(*std::move(best));
+  }
+  return reports;
 }
 
 std::vector<uint64_t> sweep_sizes() {
@@ -152,7 +188,7 @@ ordered_json crossovers(const std::vector<std::vector<double>>& times,
 }  // namespace
 
 Result<ordered_json> answer_costs(const Shelf& shelf, const Question& question) {
-  TUTTI_ASSIGN(const auto contenders, contenders_of(shelf, question));
+  TUTTI_ASSIGN(const auto contenders, contenders_of(shelf, question, just_one, kMostStepsInTable));
   const uint32_t num_ranks = ranks_of(contenders);
   TUTTI_ASSIGN(const topo::Topology topology, machine_of(shelf, question, num_ranks));
   TUTTI_ASSIGN(const sim::Options options, conditions_of(question, num_ranks));
@@ -173,7 +209,8 @@ Result<ordered_json> answer_costs(const Shelf& shelf, const Question& question) 
 }
 
 Result<ordered_json> answer_sweep(const Shelf& shelf, const Question& question) {
-  TUTTI_ASSIGN(const auto contenders, contenders_of(shelf, question));
+  TUTTI_ASSIGN(const auto contenders,
+               contenders_of(shelf, question, variants_of, kMostStepsInSweep));
   const uint32_t num_ranks = ranks_of(contenders);
   TUTTI_ASSIGN(const topo::Topology topology, machine_of(shelf, question, num_ranks));
   TUTTI_ASSIGN(sim::Options options, conditions_of(question, num_ranks));
@@ -186,15 +223,15 @@ Result<ordered_json> answer_sweep(const Shelf& shelf, const Question& question) 
   for (const Contender& contender : contenders) {
     std::vector<double> row;
     std::string why = contender.left_out;
-    for (size_t i = 0; why.empty() && i < sizes.size(); ++i) {
-      options.bytes = sizes[i];
-      const auto report = sim::simulate(contender.schedule, topology, options);
-      if (!report) {
-        why = report.error().message;
-        break;
+    if (why.empty()) {
+      const auto reports = reports_of(contender.variants, topology, options, sizes);
+      if (!reports) why = reports.error().message;
+      for (size_t i = 0; reports && i < sizes.size(); ++i) {
+        row.push_back((*reports)[i].total_ns);
+        if (options.with_bound) bounds[i] = (*reports)[i].bound.ns();
       }
-      row.push_back(report->total_ns);
-      bounds[i] = report->bound.ns();
+      // The bound is of the collective and the machine: one algorithm's is everyone's.
+      if (reports) options.with_bound = false;
     }
     if (why.empty()) {
       names.push_back(contender.name);

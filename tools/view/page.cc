@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/try.h"
-#include "plan/algorithm.h"
 #include "tools/view/answers.h"
 #include "tools/view/page_files.h"
 
@@ -63,12 +62,18 @@ std::string replaced(std::string text, std::string_view mark, std::string_view w
   return text.replace(at, mark.size(), with);
 }
 
-// JSON inside a script element must not end it.
-std::string inert(std::string json) {
-  for (size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at)) {
-    json.replace(at, 2, "<\\/");
+// JSON inside a script element: no text in it ends the element, or begins a comment or another
+// script. A '<' is in strings only.
+std::string inert(const ordered_json& json) {
+  std::string text;
+  for (const char letter : json.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
+    if (letter == '<') {
+      text += "\\u003c";
+    } else {
+      text += letter;
+    }
   }
-  return json;
+  return text;
 }
 
 std::vector<Question> questions_of_files(const Shelf& shelf) {
@@ -101,7 +106,10 @@ bool questions_hold(const std::vector<Question>& questions,
 std::vector<Question> questions_to_answer(const Shelf& shelf, const ExportOptions& options) {
   std::vector<Question> questions = questions_of_files(shelf);
   const std::string ranks = std::to_string(options.ranks);
-  for (const plan::Algorithm& algorithm : plan::algorithms()) {
+  // As many as the page tells apart there: MOST_RANKS of order.js.
+  const uint32_t in_order = std::clamp(options.ranks, 2u, 16u);
+  questions.push_back({"order", {{"ranks", std::to_string(in_order)}}});
+  for (const plan::Algorithm& algorithm : all_algorithms()) {
     Question question{"",
                       {{"collective", std::string(to_string(algorithm.kind))},
                        {"algorithm", std::string(algorithm.name)},
@@ -152,8 +160,8 @@ Result<std::string> exported_page(const Shelf& shelf, const ExportOptions& optio
                                       }) +
                            "<script type=\"module\">import \"tutti/app\";</script>\n";
   std::string page = replaced(std::string(file_named("index.html")), kHeadMark, head);
-  const std::string data = fmt::format(
-      "<script type=\"application/json\" id=\"data\">{}</script>\n", inert(answers.dump()));
+  const std::string data =
+      fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n", inert(answers));
   return replaced(std::move(page), kDataMark, data);
 }
 

@@ -1,9 +1,12 @@
 // A schedule as the page draws it: steps, verdict, history.
+#include <optional>
 #include <utility>
 
 #include "base/try.h"
 #include "tools/view/answers.h"
+#include "tools/view/course_json.h"
 #include "verify/history.h"
+#include "verify/overview.h"
 
 namespace tutti::view {
 namespace {
@@ -39,6 +42,22 @@ ordered_json lanes_json(const ir::Schedule& schedule) {
   return ranks;
 }
 
+// Parents by rank; -1 at the root.
+ordered_json trees_json(const std::vector<PlannedTree>& trees) {
+  ordered_json json = ordered_json::array();
+  for (const auto& [tree, share] : trees) {
+    ordered_json parents = ordered_json::array();
+    for (const uint32_t parent : tree.parent) {
+      parents.push_back(parent == plan::packing::kNoParent ? int64_t{-1} : int64_t{parent});
+    }
+    json.push_back({{"root", tree.root},
+                    {"parents", std::move(parents)},
+                    {"depth", plan::packing::depth(tree)},
+                    {"share", share}});
+  }
+  return json;
+}
+
 // -1 stands for what is not there: a chunk of a cell that was never written.
 ordered_json held_json(verify::Held held) {
   const bool is_empty = held.chunk == ir::kAnyChunk;
@@ -55,16 +74,6 @@ ordered_json writes_json(const std::vector<verify::CellWrite>& writes) {
   return json;
 }
 
-ordered_json name_json(const verify::StepName& name) {
-  return {name.rank.value, name.step.lane, name.step.step};
-}
-
-ordered_json names_json(const std::vector<verify::StepName>& names) {
-  ordered_json json = ordered_json::array();
-  for (const verify::StepName& name : names) json.push_back(name_json(name));
-  return json;
-}
-
 ordered_json messages_json(const std::vector<verify::Message>& messages) {
   ordered_json json = ordered_json::array();
   for (const verify::Message& message : messages) {
@@ -74,16 +83,6 @@ ordered_json messages_json(const std::vector<verify::Message>& messages) {
                     {"taker", name_json(message.taker)},
                     {"sent_in", message.sent_in},
                     {"data", std::move(data)}});
-  }
-  return json;
-}
-
-ordered_json refusal_json(const verify::Refusal& refusal) {
-  ordered_json json{{"rule", verify::to_string(refusal.rule)}, {"message", refusal.message}};
-  if (refusal.rank != kNoRank) json["rank"] = refusal.rank.value;
-  if (refusal.has_step) {
-    json["lane"] = refusal.step.lane;
-    json["step"] = refusal.step.step;
   }
   return json;
 }
@@ -105,8 +104,7 @@ ordered_json memory_json(const ir::Schedule& schedule, const verify::History& hi
 }
 
 ordered_json history_json(const ir::Schedule& schedule, const verify::History& history) {
-  ordered_json json{{"discipline", verify::to_string(history.discipline)},
-                    {"placement", ir::to_string(history.placement)}};
+  ordered_json json = course_json(history);
   json["sets"] = ordered_json::array();
   for (const auto& ranges : history.sets) {
     ordered_json set = ordered_json::array();
@@ -123,25 +121,52 @@ ordered_json history_json(const ir::Schedule& schedule, const verify::History& h
                               {"messages", messages_json(round.arrived)}});
   }
   json["never_taken"] = messages_json(history.never_taken);
-  json["stuck"] = names_json(history.stuck);
-  if (history.stopped_by) json["stopped_by"] = refusal_json(*history.stopped_by);
   return json;
+}
+
+// Up to this many ranks every cell is drawn, if a browser can.
+constexpr uint32_t kMostRanksInDetail = 64;
+constexpr uint64_t kMostHeld = 400'000;
+
+Result<std::optional<ir::Placement>> placement_of(const Question& question) {
+  const std::string text = text_of(question, "placement");
+  if (text.empty()) return std::optional<ir::Placement>{};
+  const std::optional<ir::Placement> placement = ir::parse_placement(text);
+  if (placement) return placement;
+  return Error{ErrorCode::kInvalidArgument,
+               "placement: write in_place or out_of_place, not '" + text + "'"};
+}
+
+void add_verdict(const verify::Course& course, ordered_json& json) {
+  json["proved"] = !course.refusal.has_value();
+  if (course.refusal) json["refusal"] = refusal_json(*course.refusal);
+}
+
+// What happens when, cell by cell, or summed up where that would be too much.
+Status add_replay(const ir::Schedule& schedule, std::optional<ir::Placement> placement,
+                  ordered_json& json) {
+  if (schedule.collective.num_ranks <= kMostRanksInDetail) {
+    const auto history = verify::write_history(schedule, {placement, kMostHeld});
+    if (history) {
+      add_verdict(*history, json);
+      json["lanes"] = lanes_json(schedule);
+      json["history"] = history_json(schedule, *history);
+      return {};
+    }
+    if (history.error().code != ErrorCode::kUnsupported) return history.error();
+  }
+  TUTTI_ASSIGN(const verify::Overview overview, verify::write_overview(schedule, {placement}));
+  add_verdict(overview, json);
+  json["overview"] = overview_json(overview);
+  return {};
 }
 
 }  // namespace
 
 Result<ordered_json> answer_schedule(const Shelf& shelf, const Question& question) {
-  TUTTI_ASSIGN(const ir::Schedule schedule, schedule_of(shelf, question));
-  verify::HistoryOptions options;
-  options.max_held = 400'000;  // what a browser draws without getting slow
-  if (const std::string text = text_of(question, "placement"); !text.empty()) {
-    options.placement = ir::parse_placement(text);
-    if (!options.placement) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "placement: write in_place or out_of_place, not '" + text + "'"};
-    }
-  }
-  TUTTI_ASSIGN(const verify::History history, verify::write_history(schedule, options));
+  TUTTI_ASSIGN(const Planned planned, plan_of(shelf, question));
+  TUTTI_ASSIGN(const auto placement, placement_of(question));
+  const ir::Schedule& schedule = planned.schedule;
   const Collective& collective = schedule.collective;
   ordered_json json{{"schema", kSchemaVersion},
                     {"collective", to_string(collective.kind)},
@@ -153,11 +178,11 @@ Result<ordered_json> answer_schedule(const Shelf& shelf, const Question& questio
                     {"reducing", is_reducing(collective.kind)},
                     {"chunks_per_block", schedule.chunks_per_block},
                     {"slots", schedule.slots},
-                    {"placement", ir::to_string(schedule.placement)},
-                    {"proved", !history.refusal.has_value()}};
-  if (history.refusal) json["refusal"] = refusal_json(*history.refusal);
-  json["lanes"] = lanes_json(schedule);
-  json["history"] = history_json(schedule, history);
+                    {"placement", ir::to_string(schedule.placement)}};
+  if (!planned.made_for.empty()) json["made_for"] = planned.made_for;
+  if (!planned.why.empty()) json["why"] = planned.why;
+  if (!planned.trees.empty()) json["trees"] = trees_json(planned.trees);
+  TUTTI_TRY(add_replay(schedule, placement, json));
   return json;
 }
 

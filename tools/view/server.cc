@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -39,6 +40,11 @@ bool is_same(std::string_view a, std::string_view b) {
   unsigned difference = 0;
   for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
+}
+
+// Names of files and calls may be any bytes; what is no UTF-8 is written as the sign for that.
+std::string utf8_of(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 int status_of(ErrorCode code) { return code == ErrorCode::kNotFound ? 404 : 400; }
@@ -118,7 +124,7 @@ void Server::State::serve_answer(const httplib::Request& request,
   for (const auto& [name, value] : request.params) question.parameters[name] = value;
   const Result<ordered_json> found = answer(*shelf, question);
   if (found) {
-    response.set_content(found->dump(), "application/json");
+    response.set_content(utf8_of(*found), "application/json");
   } else {
     say(response, status_of(found.error().code), found.error().message);
   }
@@ -154,6 +160,19 @@ void Server::State::route() {
            [this](const auto& request, auto& response) { serve_answer(request, response); });
   http.Post("/" + token + "/api/file",
             [this](const auto& request, auto& response) { take_file(request, response); });
+  http.set_exception_handler([](const auto& request, auto& response, std::exception_ptr fault) {
+    std::string what = "unknown";
+    try {
+      std::rethrow_exception(std::move(fault));
+    } catch (const std::exception& thrown) {
+      what = thrown.what();
+    } catch (...) {  // what it is cannot be said
+    }
+    say(response, 500,
+        fmt::format("This is a fault of tutti, not of yours: '{}' ended with: {}. Please report it "
+                    "with this address.",
+                    request.path.substr(request.path.find_last_of('/') + 1), what));
+  });
   http.set_error_handler([](const auto& request, auto& response) {
     if (!response.body.empty()) return;
     if (response.status == 413) {
@@ -196,6 +215,19 @@ Result<std::unique_ptr<Server>> Server::start(Shelf& shelf) {
 
 std::string Server::address() const {
   return fmt::format("http://127.0.0.1:{}/{}/", state_->port, state_->token);
+}
+
+bool Server::stop_within(std::chrono::milliseconds limit) {
+  if (!state_->thread.joinable()) return true;
+  state_->http.stop();
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  // Liveness: until the limit.
+  while (!state_->has_ended && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (!state_->has_ended) return false;
+  state_->thread.join();
+  return true;
 }
 
 void Server::stop() {

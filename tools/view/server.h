@@ -3,6 +3,7 @@
 // another host name is refused, so that a web site cannot reach it by a name of its own.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -21,8 +22,11 @@ class Server {
 
   // "http://127.0.0.1:40123/TOKEN/"
   [[nodiscard]] std::string address() const;
-  // Ends the server; called by the destructor.
+  // Ends the server; called by the destructor. Answers that are being made are waited for.
   void stop();
+  // Takes no more questions, and waits so long for answers that are being made. Whether all are
+  // out, and the server has ended.
+  [[nodiscard]] bool stop_within(std::chrono::milliseconds limit);
 
  private:
   struct State;

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/try.h"
+#include "tools/view/activity.h"
 #include "tools/view/answers.h"
-#include "tools/view/conditions.h"
+#include "tools/view/joined_calls.h"
+#include "tools/view/time_window.h"
 #include "trace/trace.h"
 
 namespace tutti::view {
@@ -36,171 +38,187 @@ Result<trace::Trace> merged_trace(const Shelf& shelf, const Question& question) 
   return trace::merge(std::move(traces));
 }
 
-// One collective: the same call of several ranks. Times are of the common clock, in ticks.
-struct Joined {
-  std::string what;
-  std::vector<const trace::Call*> calls;
-};
-
-class Clocks {
- public:
-  explicit Clocks(const trace::Trace& trace) {
-    for (const trace::ClockOffset& clock : trace.clocks) offsets_[clock.rank] = clock.offset;
-  }
-  [[nodiscard]] int64_t common(uint32_t rank, int64_t ticks) const {
-    const auto found = offsets_.find(rank);
-    return found == offsets_.end() || ticks == trace::kStillOpen ? ticks : ticks + found->second;
-  }
-
- private:
-  std::map<uint32_t, int64_t> offsets_;
-};
-
-// The n-th call of a rank with the same words meets the n-th of the others: that is how names meet
-// in tutti, and unnamed calls of one kind and size come in one order.
-std::vector<Joined> join_calls(const trace::Trace& trace) {
-  std::map<std::pair<std::string, uint64_t>, size_t> place;
-  std::map<std::pair<uint32_t, std::string>, uint64_t> seen;
-  std::vector<const trace::Call*> calls;
-  for (const trace::Call& call : trace.calls) calls.push_back(&call);
-  std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->rank, a->begin) < std::pair(b->rank, b->begin);
-  });
-  std::vector<Joined> all;
-  for (const trace::Call* call : calls) {
-    const uint64_t count = seen[{call->rank, call->what}]++;
-    const auto [at, is_new] = place.try_emplace({call->what, count}, all.size());
-    if (is_new) all.push_back({call->what, {}});
-    all[at->second].calls.push_back(call);
-  }
-  return all;
-}
-
-struct RankSum {
+// Of one rank. Calls overlap, so waits do: what counts is the time in which it waited for anything,
+// or for something of one rank, and not the sum over calls.
+struct RankWaits {
   uint64_t times_last = 0;
-  double made_wait_ns = 0;  // how long the others waited, together, because this one came last
-  double waited_ns = 0;
+  std::map<uint32_t, std::vector<TimeWindow>> waited_for;  // by the rank that came last
 };
+
+int64_t union_of(std::vector<TimeWindow> waits) {
+  std::sort(waits.begin(), waits.end(),
+            [](const TimeWindow& a, const TimeWindow& b) { return a.begin < b.begin; });
+  int64_t total = 0;
+  int64_t until = INT64_MIN;
+  for (const TimeWindow& wait : waits) {
+    const int64_t begin = std::max(wait.begin, until);
+    total += std::max<int64_t>(0, wait.end - begin);
+    until = std::max(until, wait.end);
+  }
+  return total;
+}
 
 class Summary {
  public:
-  explicit Summary(const trace::Trace& trace)
-      : trace_(trace), clocks_(trace), ranks_(trace.num_ranks) {
-    origin_ = INT64_MAX;
-    for (const trace::Call& call : trace.calls) {
-      origin_ = std::min(origin_, clocks_.common(call.rank, call.begin));
-    }
-    for (const trace::Event& event : trace.events) {
-      origin_ = std::min(origin_, clocks_.common(event.rank, event.begin));
-    }
-    if (origin_ == INT64_MAX) origin_ = 0;
+  // The trace is on the common clock.
+  explicit Summary(const trace::Trace& trace) : trace_(trace), ranks_(trace.num_ranks) {
+    for (const trace::ClockOffset& clock : trace.clocks) errors_[clock.rank] = clock.error;
   }
 
-  [[nodiscard]] ordered_json call_json(const Joined& joined);
+  [[nodiscard]] ordered_json call_json(const JoinedCall& joined, int64_t origin);
   [[nodiscard]] ordered_json ranks_json() const;
-  [[nodiscard]] trace::Trace on_common_clock() const;
-  [[nodiscard]] int64_t origin() const { return origin_; }
-
- private:
   [[nodiscard]] double ns(int64_t ticks) const {
     return static_cast<double>(ticks) / trace_.ticks_per_ns;
   }
 
+ private:
+  // How far the clock of the rank may be off.
+  [[nodiscard]] int64_t error_of(uint32_t rank) const {
+    const auto found = errors_.find(rank);
+    return found == errors_.end() ? 0 : found->second;
+  }
+
   const trace::Trace& trace_;
-  Clocks clocks_;
-  int64_t origin_ = 0;
-  std::vector<RankSum> ranks_;
+  std::map<uint32_t, int64_t> errors_;
+  std::vector<RankWaits> ranks_;
 };
 
-ordered_json Summary::call_json(const Joined& joined) {
-  int64_t first = INT64_MAX;
-  int64_t last = INT64_MIN;
+// When the ranks of a collective came, and when the last one was done.
+struct Meeting {
+  const trace::Call* first = nullptr;
+  const trace::Call* last = nullptr;
   int64_t end = INT64_MIN;
-  uint32_t last_rank = 0;
   bool is_open = false;
+};
+
+Meeting meeting_of(const JoinedCall& joined) {
+  Meeting meeting{joined.calls.front(), joined.calls.front()};
+  for (const trace::Call* call : joined.calls) {
+    if (call->begin < meeting.first->begin) meeting.first = call;
+    if (call->begin > meeting.last->begin) meeting.last = call;
+    if (call->end == trace::kStillOpen) {
+      meeting.is_open = true;
+    } else {
+      meeting.end = std::max(meeting.end, call->end);
+    }
+  }
+  return meeting;
+}
+
+ordered_json Summary::call_json(const JoinedCall& joined, int64_t origin) {
+  const Meeting meeting = meeting_of(joined);
+  const int64_t last = meeting.last->begin;
+  const int64_t skew = last - meeting.first->begin;
+  const int64_t error =
+      joined.calls.size() < 2 ? 0 : error_of(meeting.first->rank) + error_of(meeting.last->rank);
   ordered_json parts = ordered_json::array();
   for (const trace::Call* call : joined.calls) {
-    const int64_t begin = clocks_.common(call->rank, call->begin);
-    first = std::min(first, begin);
-    if (begin > last) {
-      last = begin;
-      last_rank = call->rank;
-    }
-    ordered_json part{call->rank, ns(begin - origin_)};
-    if (call->end == trace::kStillOpen) {
-      is_open = true;
-      part.push_back(nullptr);
-    } else {
-      end = std::max(end, clocks_.common(call->rank, call->end));
-      part.push_back(ns(clocks_.common(call->rank, call->end) - origin_));
-    }
-    parts.push_back(std::move(part));
+    const bool is_open = call->end == trace::kStillOpen;
+    parts.push_back({call->rank, ns(call->begin - origin),
+                     is_open ? ordered_json(nullptr) : ordered_json(ns(call->end - origin))});
   }
-  for (const trace::Call* call : joined.calls) {
-    const double waited = ns(last - clocks_.common(call->rank, call->begin));
-    ranks_[call->rank].waited_ns += waited;
-    ranks_[last_rank].made_wait_ns += waited;
+  // Who came last is known only where the clocks are better than the difference.
+  const bool is_known = joined.calls.size() > 1 && skew > error;
+  if (is_known) {
+    ++ranks_[meeting.last->rank].times_last;
+    for (const trace::Call* call : joined.calls) {
+      ranks_[call->rank].waited_for[meeting.last->rank].push_back({call->begin, last});
+    }
   }
-  if (joined.calls.size() > 1) ++ranks_[last_rank].times_last;
-  ordered_json json{
-      {"what", joined.what},         {"ranks", std::move(parts)}, {"begin_ns", ns(first - origin_)},
-      {"skew_ns", ns(last - first)}, {"last_rank", last_rank},    {"open", is_open}};
+  ordered_json json{{"what", joined.what},
+                    {"ranks", std::move(parts)},
+                    {"begin_ns", ns(meeting.first->begin - origin)},
+                    {"skew_ns", ns(skew)},
+                    {"error_ns", ns(error)},
+                    {"open", meeting.is_open}};
+  json["last_rank"] = is_known ? ordered_json(meeting.last->rank) : ordered_json(nullptr);
   // A rank may leave before the last has come: a broadcast's root need not wait for anybody.
-  json["transfer_ns"] =
-      is_open ? ordered_json(nullptr) : ordered_json(ns(std::max(end, last) - last));
+  json["transfer_ns"] = meeting.is_open ? ordered_json(nullptr)
+                                        : ordered_json(ns(std::max(meeting.end, last) - last));
   return json;
 }
 
 ordered_json Summary::ranks_json() const {
+  std::vector<int64_t> made_wait(ranks_.size());
+  std::vector<int64_t> waited(ranks_.size());
+  for (uint32_t r = 0; r < ranks_.size(); ++r) {
+    std::vector<TimeWindow> all;
+    for (const auto& [last, waits] : ranks_[r].waited_for) {
+      made_wait[last] += union_of(waits);
+      all.insert(all.end(), waits.begin(), waits.end());
+    }
+    waited[r] = union_of(std::move(all));
+  }
   ordered_json json = ordered_json::array();
   for (uint32_t r = 0; r < ranks_.size(); ++r) {
     json.push_back({{"rank", r},
                     {"times_last", ranks_[r].times_last},
-                    {"made_wait_ns", ranks_[r].made_wait_ns},
-                    {"waited_ns", ranks_[r].waited_ns}});
+                    {"made_wait_ns", ns(made_wait[r])},
+                    {"waited_ns", ns(waited[r])}});
   }
   return json;
 }
 
-trace::Trace Summary::on_common_clock() const {
-  trace::Trace trace = trace_;
-  for (trace::Event& event : trace.events) {
-    event.begin = clocks_.common(event.rank, event.begin);
-    event.end = clocks_.common(event.rank, event.end);
+// `from` and `until` of the question, in ns from the beginning of the run; else all of it.
+Result<TimeWindow> window_of(const Question& question, const trace::Trace& trace, TimeWindow span) {
+  constexpr double kMostNs = 1e15;
+  const auto ticks = [&](double ns) { return static_cast<int64_t>(ns * trace.ticks_per_ns); };
+  TUTTI_ASSIGN(const double from, figure_of(question, "from", 0, kMostNs));
+  TUTTI_ASSIGN(const double until, figure_of(question, "until", kMostNs, kMostNs));
+  if (until <= from) {
+    return Error{ErrorCode::kInvalidArgument, "the window of time ends before it begins"};
   }
-  return trace;
+  return TimeWindow{std::min(span.begin + ticks(from), span.end),
+                    until == kMostNs ? span.end : std::min(span.begin + ticks(until), span.end)};
+}
+
+ordered_json calls_json(const std::vector<JoinedCall>& joined, Summary& summary, int64_t origin) {
+  ordered_json calls = ordered_json::array();
+  for (const JoinedCall& one : joined) {
+    ordered_json call = summary.call_json(one, origin);
+    if (calls.size() < kMostCalls) calls.push_back(std::move(call));
+  }
+  std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+    return a["begin_ns"].template get<double>() < b["begin_ns"].template get<double>();
+  });
+  return calls;
 }
 
 }  // namespace
 
 Result<ordered_json> answer_trace(const Shelf& shelf, const Question& question) {
-  TUTTI_ASSIGN(const trace::Trace trace, merged_trace(shelf, question));
-  if (trace.num_ranks > kMostTraceRanks) {
+  TUTTI_ASSIGN(trace::Trace merged, merged_trace(shelf, question));
+  if (merged.num_ranks > kMostTraceRanks) {
     return Error{ErrorCode::kUnsupported, "the trace has more ranks than a page can show"};
   }
   if (text_of(question, "to") == "chrome") {
-    return ordered_json{{"chrome", trace::to_chrome(trace)}};
+    return ordered_json{{"chrome", trace::to_chrome(merged)}};
   }
+  trace::Trace trace = on_common_clock(std::move(merged));
+  const TimeWindow span = span_of(trace);
+  TUTTI_ASSIGN(const TimeWindow asked, window_of(question, trace, span));
+  const std::vector<JoinedCall> joined = join_calls(trace);
+  const std::vector<trace::Event> messages = messages_of(trace, joined);
+  trace.events.insert(trace.events.end(), messages.begin(), messages.end());
   Summary summary(trace);
-  ordered_json calls = ordered_json::array();
-  size_t num_calls = 0;
-  for (const Joined& joined : join_calls(trace)) {
-    ordered_json call = summary.call_json(joined);
-    if (++num_calls <= kMostCalls) calls.push_back(std::move(call));
+  ordered_json json{
+      {"schema", kSchemaVersion},        {"source", trace::to_string(trace.source)},
+      {"schedule", trace.schedule},      {"ranks", trace.num_ranks},
+      {"lost", trace.num_lost},          {"span_ns", summary.ns(span.end - span.begin)},
+      {"num_calls", joined.size()},      {"calls", calls_json(joined, summary, span.begin)},
+      {"by_rank", summary.ranks_json()}, {"num_events", trace.events.size()}};
+  TimeWindow window = asked;
+  if (trace.num_ranks <= kMostLanes) {
+    const WindowEvents drawn = events_in(trace, asked);
+    window = drawn.window;
+    json["num_asked"] = drawn.num_asked;
+    json["events"] = events_json(drawn, trace, span.begin);
+  } else {
+    json["activity"] = activity_json(trace, asked);
   }
-  std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
-    return a["begin_ns"].template get<double>() < b["begin_ns"].template get<double>();
-  });
-  return ordered_json{{"schema", kSchemaVersion},
-                      {"source", trace::to_string(trace.source)},
-                      {"schedule", trace.schedule},
-                      {"ranks", trace.num_ranks},
-                      {"lost", trace.num_lost},
-                      {"num_calls", num_calls},
-                      {"calls", std::move(calls)},
-                      {"by_rank", summary.ranks_json()},
-                      {"num_events", trace.events.size()},
-                      {"events", events_json(summary.on_common_clock(), summary.origin())}};
+  json["window"] = {{"from_ns", summary.ns(window.begin - span.begin)},
+                    {"until_ns", summary.ns(window.end - span.begin)}};
+  return json;
 }
 
 }  // namespace tutti::view

@@ -170,6 +170,13 @@ TEST(History, OfABarrierIsWhoHasHeardOfWhom) {
   EXPECT_EQ(num_contributions(history, early.at(*history.first_heard)), 2u);
 }
 
+TEST(History, IsAsLongAsTheCountOfItsRounds) {
+  for (uint32_t p : {1u, 2u, 5u}) {
+    const ir::Schedule ring = ring_all_reduce(p);
+    EXPECT_EQ(count_rounds(ring).value() + 1, history_of(ring).rounds.size());
+  }
+}
+
 TEST(History, RefusesToWriteDownMoreThanAsked) {
   HistoryOptions options;
   options.max_held = 10;

@@ -1,6 +1,6 @@
 // Puts the page together: what to show, which view, and what went wrong.
 
-import { h, choose, field, title } from "tutti/dom";
+import { h, choose, field, keepFocus, ranksText, title } from "tutti/dom";
 import { Problem, ask, forgetCatalogue, openFile } from "tutti/data";
 import * as state from "tutti/state";
 import * as memory from "tutti/memory";
@@ -9,27 +9,35 @@ import * as machine from "tutti/machine";
 import * as cost from "tutti/cost";
 import * as runs from "tutti/runs";
 import * as compare from "tutti/compare";
+import * as order from "tutti/order";
 import * as learn from "tutti/learn";
+import { GOALS } from "tutti/lessons";
+import { makingParameters, settingsForm } from "tutti/settings";
 import { reactToTheme } from "tutti/theme";
 
 const VIEWS = [
   ["memory", "Memory", memory],
   ["learn", "Learn", learn],
   ["compare", "Compare", compare],
+  ["order", "Any order", order],
   ["spacetime", "Space and time", spacetime],
   ["machine", "Machine", machine],
   ["cost", "Cost", cost],
   ["runs", "Real runs", runs],
 ];
 // What a view draws itself when it changes, without loading anything.
-const LIGHT = new Set(["round", "speed", "at", "motion", "theme"]);
+const LIGHT = new Set(["round", "speed", "at", "motion", "theme", "trees"]);
 
 const main = document.getElementById("main");
 const verdict = document.getElementById("verdict");
+const busy = document.getElementById("busy");
+const BUSY_AFTER_MS = 400; // what is drawn sooner needs no word
 let catalogue = null;
 let current = {}; // what the view that is shown wants to be told
 let drawn = null; // the state, its light parts aside, that is drawn
+let lastShown = ""; // the address of what was last drawn without a problem
 let turn = 0; // counts loads: a late answer finds that it is late
+let busyTimer = 0;
 
 const viewOf = (name) => VIEWS.find(([its]) => its === name) ?? VIEWS[0];
 
@@ -45,6 +53,10 @@ function algorithmNow() {
   return known.some(({ name }) => name === asked) || wasGiven ? asked : known[0]?.name ?? asked;
 }
 
+// What the library says of the algorithm that is shown; of a file it says nothing, whatever its name.
+const entryNow = () => (state.get("file") !== "" ? undefined : libraryEntry());
+const libraryEntry = () => algorithmsOf(state.get("collective")).find(({ name }) => name === algorithmNow());
+
 function scheduleParameters() {
   if (state.get("file") !== "") return { file: state.get("file") };
   const parameters = { collective: state.get("collective"), algorithm: algorithmNow(), ranks: state.get("ranks") };
@@ -54,12 +66,13 @@ function scheduleParameters() {
   const needsPeer = parameters.collective === "send_recv" && !parameters.peer && !parameters.root && parameters.ranks !== "1";
   if (needsPeer) parameters.peer = "1";
   if (state.get("placement") !== "") parameters.placement = state.get("placement");
-  return parameters;
+  // What is made for a machine is not the same on another.
+  return entryNow()?.needs_machine ? { ...parameters, ...makingParameters() } : parameters;
 }
 
 function numberField(name, text, hint, least = 0) {
   const input = h("input", { type: "number", min: least, max: 1024, name, value: state.get(name), inputmode: "numeric",
-    onchange: () => state.set({ [name]: input.value, round: "" }, "pushState") });
+    onchange: () => state.set({ [name]: input.value, round: 0 }, "pushState") });
   return field(text, input, hint);
 }
 
@@ -70,22 +83,28 @@ function collectiveField() {
   const now = state.get("file") !== "" ? `file ${state.get("file")}` : state.get("collective");
   return field("collective", choose(now, choices, (value) => {
     const file = value.startsWith("file ") ? value.slice(5) : "";
-    const same = { round: "", chunks: "", radix: "", group_size: "", root: "", peer: "" };
+    const same = { round: 0, chunks: "", radix: "", group_size: "", root: "", peer: "" };
     if (file) state.set({ ...same, file }, "pushState");
     else state.set({ ...same, file: "", collective: value, algorithm: algorithmsOf(value)[0].name }, "pushState");
   }, { name: "collective" }));
 }
 
-function drawChoice() {
-  const form = document.getElementById("choice");
-  const focused = form.contains(document.activeElement) ? document.activeElement.name : null;
+function showsTrace() {
+  const [, , view] = viewOf(state.get("view"));
+  return view === runs || (view === spacetime && spacetime.isOfTrace());
+}
+
+function choiceFields() {
+  if (showsTrace()) return []; // what was run is in the traces
+  // Any order is played with ring all-reduces of its own.
+  if (viewOf(state.get("view"))[2] === order) return [numberField("ranks", "ranks", "How many ranks take part", 2)];
   const parts = [collectiveField()];
   if (state.get("file") === "") {
-    const entry = algorithmsOf(state.get("collective")).find(({ name }) => name === algorithmNow());
+    const entry = entryNow();
     const { rooted } = catalogue.collectives.find(({ name }) => name === state.get("collective")) ?? {};
     parts.push(
       field("algorithm", choose(algorithmNow(), algorithmsOf(state.get("collective")).map(({ name }) => [name, title(name)]),
-        (algorithm) => state.set({ algorithm, round: "", chunks: "", radix: "", group_size: "" }, "pushState"), { name: "algorithm" }), entry?.idea),
+        (algorithm) => state.set({ algorithm, round: 0, chunks: "", radix: "", group_size: "" }, "pushState"), { name: "algorithm" }), entry?.idea),
       numberField("ranks", "ranks", "How many ranks take part", 1),
       rooted && numberField("root", "root", "The rank that has or gets the data"),
       state.get("collective") === "send_recv" && numberField("peer", "peer", "The rank that gets the message; empty: 1"),
@@ -93,8 +112,12 @@ function drawChoice() {
       entry?.takes_radix && numberField("radix", "radix", "Base of the digits; empty: the algorithm's choice"),
       entry?.takes_group_size && numberField("group_size", "group", "Ranks in a node; empty: the algorithm's choice"));
   }
-  form.replaceChildren(...parts.filter(Boolean));
-  if (focused) form.querySelector(`[name="${focused}"]`)?.focus();
+  return parts.filter(Boolean);
+}
+
+function drawChoice() {
+  const form = document.getElementById("choice");
+  keepFocus(form, () => form.replaceChildren(...choiceFields()));
 }
 
 function drawTabs() {
@@ -127,58 +150,84 @@ function drawVerdict(schedule) {
   verdict.className = schedule ? (schedule.proved ? "proved" : "refused") : "";
   if (!schedule) return verdict.replaceChildren();
   if (schedule.proved) {
-    const entry = catalogue.algorithms.find((its) => its.collective === schedule.collective && its.name === schedule.algorithm);
-    return verdict.replaceChildren(h("strong", {}, "✓ proved"), ` ${entry ? entry.idea : `${title(schedule.collective)} ${schedule.algorithm}, ${schedule.ranks} ranks`}`);
+    const entry = entryNow();
+    const idea = entry ? entry.idea.replace(" (needs --topo)", "") : `${schedule.algorithm}, ${schedule.ranks} ranks.`;
+    return verdict.replaceChildren(h("strong", {}, "✓ proved"), " ", h("span", { class: "goal" }, `${capital(title(schedule.collective))}: ${GOALS[schedule.collective]}`), ` ${capital(title(schedule.algorithm))}: ${lower(idea)}`);
   }
-  const { refusal, history } = schedule;
-  const stopped = history.stopped_by && history.stopped_by.message !== refusal.message ? ` Drawn up to: ${history.stopped_by.message}` : "";
-  const stuck = history.stuck.length > 0 ? ` Ranks ${[...new Set(history.stuck.map(([rank]) => rank))].join(", ")} are stuck.` : "";
-  verdict.replaceChildren(h("strong", {}, "✗ refused"), ` ${refusal.message}${stopped}${stuck}`);
+  const { refusal } = schedule;
+  const replay = schedule.history ?? schedule.overview;
+  const stopped = replay.stopped_by && replay.stopped_by.message !== refusal.message ? `\nDrawn up to: ${replay.stopped_by.message}` : "";
+  const stuck = replay.stuck.length > 0 ? `\n${ranksText([...new Set(replay.stuck.map(([rank]) => rank))])} stuck.` : "";
+  verdict.replaceChildren(h("strong", {}, "✗ refused"), " ", h("span", { class: "reason" }, `${refusal.message}${stopped}${stuck}`));
 }
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+const lower = (text) => (/^[A-Z][a-z]* /.test(text) && !/^Blink/.test(text) ? text[0].toLowerCase() + text.slice(1) : text);
 
 function showProblem(error) {
   if (!(error instanceof Problem)) console.error(error);
   current.stop?.();
   current = {};
   const words = error instanceof Problem ? error.message : `The page has a fault: ${error.message}`;
-  main.replaceChildren(h("div", { class: "problem", role: "alert" }, h("p", {}, words),
-    h("button", { type: "button", onclick: () => { drawn = null; draw(); } }, "Try again")));
+  keepFocus(main, () => main.replaceChildren(...settingsNow(), h("div", { class: "problem", role: "alert" }, h("p", {}, words),
+    h("button", { type: "button", "data-focus": "again", onclick: () => { drawn = null; draw(); } }, "Try again"),
+    h("button", { type: "button", "data-focus": "back", onclick: () => { drawn = null; state.goTo(lastShown); } }, "Go back"))));
   main.dataset.ready = "problem";
+}
+
+// What the view is set with, so that a wrong setting can be mended where it was made.
+function settingsNow() {
+  if (!catalogue) return [];
+  const [, , view] = viewOf(state.get("view"));
+  const shown = { catalogue, collective: state.get("collective"), ranks: Math.max(1, Math.min(1024, state.number("ranks") || 1)), openFiles };
+  if (view.settings) return [view.settings(shown)].flat();
+  return entryNow()?.needs_machine ? [settingsForm(catalogue, shown.ranks)] : [];
+}
+
+// Says that an answer is being made; what is shown until then is that of the address before.
+function sayBusy(is) {
+  clearTimeout(busyTimer);
+  main.setAttribute("aria-busy", String(is));
+  busy.textContent = "";
+  if (is) busyTimer = setTimeout(() => { busy.textContent = "Working on it. Many ranks and plans for a machine take a while…"; }, BUSY_AFTER_MS);
 }
 
 async function draw() {
   const heavy = state.without(LIGHT);
   if (heavy === drawn) {
     current.update?.();
-    if (main.dataset.ready === "yes") main.dataset.address = location.hash;
+    if (main.dataset.ready === "yes") main.dataset.address = lastShown = state.address();
     return;
   }
   drawn = heavy;
   turn += 1;
   const mine = turn;
   main.dataset.ready = "";
+  sayBusy(true);
   try {
     drawTabs();
     drawChoice();
     const [name, , view] = viewOf(state.get("view"));
     const asked = scheduleParameters();
-    const shown = { catalogue, scheduleParameters: asked, problem: showProblem };
-    // A view of traces needs no schedule, and must not fail for want of one.
-    if (view !== runs) shown.schedule = await ask("schedule", asked);
+    const shown = { catalogue, entry: entryNow(), scheduleParameters: asked, openFiles, problem: showProblem };
+    // These need no schedule, and must not fail for want of one.
+    if (!showsTrace() && view !== order) shown.schedule = await ask("schedule", asked);
     if (mine !== turn) return;
     drawVerdict(shown.schedule);
     Object.assign(shown, await view.load?.(shown));
     if (mine !== turn) return;
     current.stop?.();
-    current = view.show(main, shown);
+    current = keepFocus(main, () => view.show(main, shown));
     main.dataset.view = name;
-    main.dataset.address = location.hash; // what is drawn, for those who wait for it
+    main.dataset.address = lastShown = state.address(); // what is drawn, for those who wait for it
     main.dataset.ready = "yes";
   } catch (error) {
     if (mine === turn) {
       if (!(error instanceof Problem) || error.kind !== "gone") drawVerdict(null);
       showProblem(error);
     }
+  } finally {
+    if (mine === turn) sayBusy(false);
   }
 }
 
@@ -193,6 +242,7 @@ function takeDrops() {
 }
 
 async function openFiles(files) {
+  if (files.length === 0) return;
   try {
     const numbers = [];
     for (const file of files) numbers.push(await openFile(file));
@@ -201,10 +251,35 @@ async function openFiles(files) {
     const opened = catalogue.files.filter((file) => numbers.includes(file.number));
     const traces = opened.filter((file) => file.kind === "trace").map((file) => file.number);
     if (traces.length > 0) state.set({ view: "runs", trace: traces.join(",") }, "pushState");
-    else state.set({ file: numbers.at(-1), round: "", view: "memory" }, "pushState");
+    else state.set({ file: numbers.at(-1), round: 0, view: "memory" }, "pushState");
   } catch (error) {
     showProblem(error);
   }
+}
+
+// The link over the tabs moves the focus; the address keeps the state.
+function skipWithoutAddress() {
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+}
+
+// Views are laid out for a width. Phones change the height alone, whenever their bars come and go:
+// nothing is drawn anew for that, and what somebody is about to press stays where it is.
+function reactToWidth() {
+  let width = innerWidth;
+  let waiting = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (innerWidth === width) return;
+      width = innerWidth;
+      if (current.resized) return current.resized();
+      drawn = null;
+      draw();
+    }, 150);
+  });
 }
 
 async function begin() {
@@ -216,15 +291,13 @@ async function begin() {
   const first = (kind) => catalogue.files.filter((file) => file.kind === kind).map((file) => file.number);
   state.start({ ...catalogue.defaults, view: first("trace").length > 0 ? "runs" : "memory", speed: 1, zoom: 1,
     trace: first("trace").join(","), file: first("schedule")[0] ?? "", round: 0 });
-  reactToTheme(document.getElementById("theme"));
+  reactToTheme(document.getElementById("theme"), () => current.recoloured?.());
   takeDrops();
+  skipWithoutAddress();
+  document.getElementById("choice").addEventListener("submit", (event) => event.preventDefault());
   state.listen(draw);
   addEventListener("keydown", (event) => current.key?.(event));
-  let resizing = 0;
-  addEventListener("resize", () => {
-    clearTimeout(resizing);
-    resizing = setTimeout(() => (current.resized ? current.resized() : ((drawn = null), draw())), 150);
-  });
+  reactToWidth();
   await draw();
 }
 

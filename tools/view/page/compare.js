@@ -2,10 +2,9 @@
 
 import { h, bytesText, choose, field, plural, timeText, title } from "tutti/dom";
 import { ask } from "tutti/data";
-import { Grid } from "tutti/grid";
 import { Player } from "tutti/player";
-import { reasonNotDrawn } from "tutti/memory";
-import { machineParameters } from "tutti/settings";
+import { makeGrid, watch } from "tutti/memory";
+import { machineParameters, makingParameters } from "tutti/settings";
 import * as state from "tutti/state";
 
 function otherName(catalogue, schedule) {
@@ -20,6 +19,9 @@ export async function load({ catalogue, schedule, scheduleParameters }) {
   const parameters = { collective, ranks, algorithm: otherName(catalogue, schedule) };
   if (root !== undefined) parameters.root = root;
   if (peer !== undefined) parameters.peer = peer;
+  // What is made for a machine is drawn as it is timed: made for this one.
+  const isMade = catalogue.algorithms.some((its) => its.collective === collective && its.name === parameters.algorithm && its.needs_machine);
+  if (isMade) Object.assign(parameters, makingParameters());
   const [other, simulation, otherSimulation] = await Promise.all([ask("schedule", parameters),
     schedule.proved ? ask("simulation", { ...scheduleParameters, ...machineParameters() }) : null,
     ask("simulation", { ...parameters, ...machineParameters() })]);
@@ -27,7 +29,7 @@ export async function load({ catalogue, schedule, scheduleParameters }) {
 }
 
 function facts(schedule, simulation) {
-  const rounds = plural(Math.max(0, schedule.history.rounds.length - 1), "round");
+  const rounds = plural(Math.max(0, (schedule.history ?? schedule.overview).rounds.length - 1), "round");
   if (!simulation) return `${rounds}, refused`;
   const { report } = simulation;
   return `${rounds}, ${plural(report.messages, "message")}, ${bytesText(Math.round(report.message_bytes))} sent in all, ${timeText(report.time_ns)} for ${bytesText(simulation.bytes)} on ${simulation.topology.name}`;
@@ -38,15 +40,20 @@ function side(schedule, simulation, grid, reason) {
     h("p", { class: "hint" }, facts(schedule, simulation)), reason ?? grid.element);
 }
 
+export function settings({ catalogue, collective, other = state.get("with") }) {
+  const names = catalogue.algorithms.filter((its) => its.collective === collective).map((its) => [its.name, title(its.name)]);
+  return h("form", { class: "settings", "aria-label": "What to compare with", onsubmit: (event) => event.preventDefault() },
+    field("compare with", choose(other, names, (name) => state.set({ with: name, round: 0 }, "pushState"), { name: "with" })));
+}
+
 export function show(panel, { catalogue, schedule, other, simulation, otherSimulation }) {
-  const names = catalogue.algorithms.filter((its) => its.collective === schedule.collective).map((its) => [its.name, title(its.name)]);
-  const form = h("form", { class: "settings", "aria-label": "What to compare with", onsubmit: (event) => event.preventDefault() },
-    field("compare with", choose(other.algorithm, names, (name) => state.set({ with: name, round: "" }, "pushState"), { name: "with" })));
+  const form = settings({ catalogue, collective: schedule.collective, other: other.algorithm });
   const sides = [[schedule, simulation], [other, otherSimulation]].map(([its, time]) => {
-    const reason = reasonNotDrawn(its);
-    return { its, time, reason, grid: reason ? null : new Grid(its, title(its.algorithm), "narrow") };
+    return { its, time, ...makeGrid(its, title(its.algorithm)) };
   });
   const grids = sides.map(({ grid }) => grid).filter(Boolean);
+  const tables = grids.filter((grid) => grid.group);
+  for (const grid of tables) grid.group = tables;
   const boxes = h("div", { class: "two" }, sides.map(({ its, time, grid, reason }) => side(its, time, grid, reason)));
   if (grids.length === 0) {
     panel.replaceChildren(form, boxes);
@@ -55,6 +62,5 @@ export function show(panel, { catalogue, schedule, other, simulation, otherSimul
   const player = new Player(grids);
   panel.replaceChildren(form, player.element, boxes);
   player.show();
-  return { update: () => player.show(), resized: () => grids.forEach((grid) => grid.drawArrows(Math.min(player.round, grid.replay.lastRound))),
-    key: (event) => player.key(event), stop: () => player.stop() };
+  return watch(player);
 }

@@ -1,6 +1,6 @@
 // Cost: the algorithms of a collective side by side, at one size and over all sizes.
 
-import { h, bytesText, percentText, plural, roomIn, timeText, title } from "tutti/dom";
+import { h, bytesText, formula, percentText, plural, roomIn, timeText, title } from "tutti/dom";
 import { ask } from "tutti/data";
 import { sweepChart } from "tutti/chart";
 import { machineParameters, settingsForm } from "tutti/settings";
@@ -13,6 +13,8 @@ function parameters({ scheduleParameters }) {
   if (!hasOptions) delete asked.algorithm;
   return asked;
 }
+
+export const settings = ({ catalogue, ranks }) => settingsForm(catalogue, ranks);
 
 export async function load(shown) {
   if (!shown.schedule.proved) return {};
@@ -35,7 +37,7 @@ const COLUMNS = [
 
 function nameCell(row, schedule, isFile) {
   if (isFile) return row.algorithm;
-  return h("button", { type: "button", class: "link", onclick: () => state.set({ algorithm: row.algorithm, round: "", chunks: "", radix: "", group_size: "" }, "pushState"),
+  return h("button", { type: "button", class: "link", "data-focus": row.algorithm, onclick: () => state.set({ algorithm: row.algorithm, round: 0, chunks: "", radix: "", group_size: "" }, "pushState"),
     "aria-current": row.algorithm === schedule.algorithm ? "true" : null }, title(row.algorithm));
 }
 
@@ -49,7 +51,7 @@ function table(costs, schedule) {
         COLUMNS.map(([name, hint]) => h("th", { scope: "col", title: hint }, name)))),
       h("tbody", {}, costs.rows.map((row) => {
         const isChosen = row.algorithm === schedule.algorithm;
-        const cells = row.left_out ? h("td", { colspan: COLUMNS.length }, row.left_out)
+        const cells = row.left_out ? h("td", { class: "why", colspan: COLUMNS.length }, row.left_out)
           : COLUMNS.map(([name, , text]) => h("td", { class: name === "time" && row.time_ns === best ? "best" : null }, String(text(row))));
         return h("tr", { class: isChosen ? "chosen" : null, "data-algorithm": row.algorithm },
           h("th", { scope: "row" }, nameCell(row, schedule, isFile)), cells);
@@ -64,7 +66,13 @@ function crossoverWords(sweep) {
     h("li", {}, `From about ${bytesText(Math.round(cross.bytes))} on, ${title(cross.to)} is faster than ${title(cross.from)}.`)));
 }
 
-export function show(panel, { catalogue, schedule, costs, sweep }) {
+function leftOut(sweep) {
+  if (sweep.left_out.length === 0) return null;
+  return h("details", { class: "left-out" }, h("summary", {}, `${plural(sweep.left_out.length, "algorithm")} not in the chart`),
+    h("ul", {}, sweep.left_out.map(({ algorithm, why }) => h("li", {}, h("strong", {}, title(algorithm)), `: ${why}`))));
+}
+
+export function show(panel, { catalogue, entry, schedule, costs, sweep }) {
   if (!costs) {
     panel.replaceChildren(h("p", { class: "note" }, "A schedule that is refused has no costs."));
     return {};
@@ -74,9 +82,8 @@ export function show(panel, { catalogue, schedule, costs, sweep }) {
     `: ${plural(chosen.rounds, "round")}, ${timeText(chosen.time_ns)}; no schedule can be faster than ` +
     `${timeText(chosen.bound_ns)} (${chosen.bound_kind})` +
     (chosen.ratio > 0 ? `, which is ${percentText(1 / chosen.ratio)} of it.` : "."));
-  const entry = catalogue.algorithms.find((its) => its.collective === schedule.collective && its.name === schedule.algorithm);
-  panel.replaceChildren(settingsForm(catalogue, schedule.ranks), facts ?? "", entry ? h("p", {}, "By formula: ", h("code", {}, entry.cost)) : "",
+  panel.replaceChildren(settingsForm(catalogue, schedule.ranks), facts ?? "", entry ? h("p", {}, "By formula: ", h("code", { class: "formula" }, formula(entry.cost))) : "",
     table(costs, schedule), h("h2", {}, "Time against size"),
-    sweepChart(sweep, schedule.algorithm, roomIn(panel)), crossoverWords(sweep));
+    sweepChart(sweep, schedule.algorithm, roomIn(panel)), crossoverWords(sweep), leftOut(sweep) ?? "");
   return {};
 }

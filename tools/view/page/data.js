@@ -3,7 +3,7 @@
 
 const inside = document.getElementById("data");
 const answers = inside ? JSON.parse(inside.textContent) : null;
-const SCHEMA = 1;
+const SCHEMA = 2;
 const kept = new Map();
 const MOST_KEPT = 60;
 
@@ -43,7 +43,7 @@ async function request(path, options) {
       "again and open the address that it prints. The part of this address after # shows the same " +
       "thing there.", "gone");
   }
-  if (!response.ok) throw new Problem((await response.text()).trim());
+  if (!response.ok) throw new Problem((await response.text()).trim() || `The program failed to answer (${response.status}): this is a fault of tutti.`);
   return response.json();
 }
 

@@ -8,22 +8,34 @@ import { Replay, regionOf } from "tutti/replay";
 
 const BUFFERS = ["input", "output", "scratch", "heard"];
 const BUFFER_TITLES = { input: "input", output: "output", scratch: "scratch", heard: "has heard of" };
+const TRAY_TITLE = "sent, not taken";
 const MOST_ARROWS = 300;
-const MOST_RANKS = 64;
+const STACKED_BELOW = 1.5; // rem: narrower tiles have no words
+const SIZES = [["large", 2.1, 3.3], ["small", 1.5, 2.1], ["tiny", 0.75, 1.4]]; // and from how wide to how wide
 
-export function canDraw(schedule) {
-  return schedule.ranks <= MOST_RANKS;
+let numGrids = 0;
+
+// A bent way, slow at its ends, as key frames.
+function pathOf({ from, over, to }) {
+  const steps = 16;
+  return Array.from({ length: steps + 1 }, (_, i) => {
+    const t = (i / steps) ** 2 * (3 - (2 * i) / steps);
+    const along = (axis) => (1 - t) ** 2 * from[axis] + 2 * t * (1 - t) * over[axis] + t ** 2 * to[axis];
+    return { transform: `translate(${along("x")}px, ${along("y")}px) translate(-50%, -50%)` };
+  });
 }
 
 export class Grid {
-  // `room` is "narrow" where the grid shares the page with something else.
-  constructor(schedule, name, room = "wide") {
+  constructor(schedule, name) {
     this.schedule = schedule;
-    this.isNarrow = room === "narrow";
     this.replay = new Replay(schedule);
     this.tiles = new Map(); // "rank/buffer/index" -> element
     this.shown = new Map(); // the same -> what the tile shows
+    this.tilesOfCell = new Map(); // cell -> its tiles; in place a cell is in two buffers
+    this.places = new Map(); // where buffers begin, until the layout changes
     this.trays = [];
+    this.headId = `head-${numGrids++}`; // of arrows: two grids may be of one algorithm
+    this.group = [this]; // grids that are laid out alike
     this.sums = schedule.reducing || schedule.collective === "barrier";
     const sumBar = schedule.ranks > MOST_PLACES ? levelBar : barOf;
     this.bars = schedule.history.sets.map((set) => (this.sums ? sumBar : sourceBar)(set, schedule.ranks));
@@ -31,32 +43,81 @@ export class Grid {
     this.overlay = s("svg", { class: "flights", "aria-hidden": "true" });
     this.element = h("div", { class: "grid-scroll", tabindex: 0, role: "region",
       "aria-label": `Memory of the ranks, ${name}` },
-      h("div", { class: "grid-box" }, this.makeTable(name), this.overlay));
+      h("div", { class: "grid-box" }, this.makeTable(name), h("div", { class: "air" }, this.overlay)));
+  }
+
+  get lastRound() {
+    return this.replay.lastRound;
+  }
+
+  numMessages(round) {
+    return this.replay.messages(round).length;
+  }
+
+  // The kinds of steps that run in a round.
+  kindsIn(round) {
+    const steps = this.schedule.history.rounds[Math.min(round, this.lastRound)]?.steps ?? [];
+    return new Set(steps.map((name) => this.replay.step(name).kind));
+  }
+
+  // How wide a tile may be, in rem, with the buffers of a rank beside or below each other.
+  room() {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const width = (this.element.clientWidth || 1000) / rem;
+    return { beside: (width - 8.5 - this.numBuffers * 1.1) / this.mostTiles - 0.2, below: (width - 3) / this.mostInBuffer - 0.2 };
+  }
+
+  // Tiles as large as the room allows, in all grids of the group alike. Buffers lie below each other
+  // where only that leaves room for words; where nothing does, a row is one line and can be scrolled.
+  fit() {
+    const rooms = this.group.map((grid) => grid.room());
+    const beside = Math.min(...rooms.map((room) => room.beside));
+    const below = Math.min(...rooms.map((room) => room.below));
+    const isStacked = beside < STACKED_BELOW && below >= STACKED_BELOW;
+    const tile = isStacked ? below : beside;
+    const [size, least, most] = SIZES.find(([, from]) => tile >= from) ?? SIZES.at(-1);
+    const table = this.element.querySelector("table");
+    table.className = `grid ${size}${isStacked ? " stacked" : ""}`;
+    this.places.clear();
+    const wide = Math.max(least, Math.min(most, tile));
+    this.mostLetters = Math.floor((wide - 0.25) / (size === "large" ? 0.41 : 0.35));
+    table.style.setProperty("--tile", `${wide}rem`);
+  }
+
+  resized(round) {
+    this.fit();
+    this.shown.clear(); // words may fit now, or no longer
+    this.show(Math.min(round, this.lastRound));
   }
 
   makeTable(name) {
     const memory = this.schedule.history.memory;
     const buffers = BUFFERS.filter((buffer) => memory.some((rank) => rank[buffer]?.[1] > 0));
-    const most = Math.max(1, ...memory.map((rank) =>
+    this.mostTiles = Math.max(1, ...memory.map((rank) =>
       buffers.reduce((total, buffer) => total + (rank[buffer]?.[1] ?? 0), 0)));
-    const size = most > 48 ? "tiny" : most > (this.isNarrow ? 8 : 20) ? "small" : "large";
-    return h("table", { class: `grid ${size}` },
+    this.mostInBuffer = Math.max(1, ...memory.flatMap((rank) => buffers.map((buffer) => rank[buffer]?.[1] ?? 0)));
+    this.numBuffers = buffers.length;
+    return h("table", {},
       h("caption", { class: "unseen" }, `What the buffers of each rank hold: ${name}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rank"),
         buffers.map((buffer) => h("th", { scope: "col" }, BUFFER_TITLES[buffer])),
-        h("th", { scope: "col" }, "sent, not taken"))),
+        h("th", { scope: "col" }, TRAY_TITLE))),
       h("tbody", {}, memory.map((rank, r) => this.makeRow(rank, r, buffers))));
   }
 
   makeRow(memory, rank, buffers) {
-    const tray = h("td", { class: "tray" });
+    const tray = h("div", {});
     this.trays.push(tray);
     const cells = buffers.map((buffer) => {
-      const [, count] = memory[buffer] ?? [0, 0];
+      const [begin, count] = memory[buffer] ?? [0, 0];
+      for (let index = 0; index < count; ++index) {
+        const key = `${rank}/${buffer}/${index}`;
+        this.tilesOfCell.set(begin + index, [...(this.tilesOfCell.get(begin + index) ?? []), key]);
+      }
       return h("td", { "data-name": count > 0 ? BUFFER_TITLES[buffer] : null }, h("div", { class: "cells" },
         Array.from({ length: count }, (_, index) => this.makeTile(rank, buffer, index))));
     });
-    return h("tr", {}, h("th", { scope: "row", "data-rank": rank }, String(rank)), cells, tray);
+    return h("tr", {}, h("th", { scope: "row", "data-rank": rank }, String(rank)), cells, h("td", { class: "tray", "data-name": TRAY_TITLE }, tray));
   }
 
   makeTile(rank, buffer, index) {
@@ -68,28 +129,40 @@ export class Grid {
 
   // Shows memory as it is after `round`, and the messages that were taken in it.
   show(round) {
+    if (this.element.dataset.round === undefined) this.fit();
     const cells = this.replay.after(round);
-    const isEnd = round >= this.replay.lastRound;
-    this.schedule.history.memory.forEach((memory, rank) => {
-      for (const buffer of BUFFERS) {
-        const [begin, count] = memory[buffer] ?? [0, 0];
-        for (let index = 0; index < count; ++index) {
-          this.fillTile(`${rank}/${buffer}/${index}`, begin + index, cells.get(begin + index), isEnd);
-        }
-      }
-    });
+    const isEnd = round >= this.lastRound;
+    // The next round changes few of thousands of tiles; the end looks at all of them.
+    const isNext = !isEnd && round > 0 && Number(this.element.dataset.round) === round - 1;
+    const changed = isNext ? new Set(this.schedule.history.rounds[round].writes.map(([cell]) => cell)) : this.tilesOfCell.keys();
+    for (const cell of changed) {
+      for (const key of this.tilesOfCell.get(cell) ?? []) this.fillTile(key, cell, cells.get(cell), isEnd);
+    }
     this.fillTrays(round);
+    this.markFaults(round);
     this.drawArrows(round);
     this.element.dataset.round = round;
+  }
+
+  // Where the schedule is refused: what the step reads and writes, and its rank.
+  markFaults(round) {
+    for (const marked of this.element.querySelectorAll(".fault")) marked.classList.remove("fault");
+    for (const name of this.replay.faultsIn(round)) {
+      this.element.querySelector(`th[data-rank="${name[0]}"]`)?.classList.add("fault");
+      const { src, dst } = this.replay.step(name);
+      for (const { buffer, begin, end } of [src, dst].map(regionOf).filter(Boolean)) {
+        for (let index = begin; index < end; ++index) this.tiles.get(`${name[0]}/${buffer}/${index}`)?.classList.add("fault");
+      }
+    }
   }
 
   fillTile(key, cell, held, isEnd) {
     const isResult = this.replay.wanted.has(cell) && !key.includes("/input/");
     const isRight = isResult && held && this.replay.isAsWanted(cell, held);
-    const isWrong = isResult && isEnd && !isRight;
+    // Of a run that stopped, what is not finished is not wrong for that.
+    const isWrong = isResult && isEnd && !isRight && !this.replay.hasStopped;
     const now = `${held?.chunk}/${held?.set}/${isRight}/${isWrong}`;
     if (this.shown.get(key) === now) return;
-    const isNew = this.shown.has(key);
     this.shown.set(key, now);
     const tile = this.tiles.get(key);
     const isEmpty = !held || held.chunk < 0;
@@ -99,7 +172,6 @@ export class Grid {
     tile.classList.toggle("empty", isEmpty);
     tile.classList.toggle("right", Boolean(isRight));
     tile.classList.toggle("wrong", Boolean(isWrong));
-    tile.classList.toggle("fresh", isNew && !isEmpty);
     tile.firstChild.style.backgroundImage = isEmpty ? "none" : this.bars[held.set];
     tile.lastChild.textContent = isEmpty ? "" : this.labelOf(held);
     const words = this.wordsOf(key, held, isEmpty) + (isRight ? "; as it must be" : "") +
@@ -111,8 +183,11 @@ export class Grid {
   labelOf(held) {
     const ranges = this.schedule.history.sets[held.set];
     if (!this.sums) return `${held.chunk}`;
-    const isAll = sizeOf(ranges) === this.schedule.ranks;
-    return isAll ? "all" : this.texts[held.set];
+    const size = sizeOf(ranges);
+    if (size === this.schedule.ranks) return "all";
+    // A set that is cut off would read as another one.
+    const texts = [this.texts[held.set], `${size} of ${this.schedule.ranks}`, `${size}/${this.schedule.ranks}`];
+    return texts.find((text) => text.length <= this.mostLetters) ?? "";
   }
 
   wordsOf(key, held, isEmpty) {
@@ -140,17 +215,31 @@ export class Grid {
     return `rank ${message.sender[0]} to rank ${message.taker[0]}: ${what}`;
   }
 
-  // Where a message leaves from or arrives: the middle of its region, or else of the rank's name.
-  placeOf([rank, lane, step], isSender) {
-    const its = this.replay.step([rank, lane, step]);
-    const region = regionOf(isSender ? its.kind === "send" ? its.src : its.dst : its.dst);
+  // The first tile of every rank's every buffer, and how far tiles are apart: measured once, since
+  // asking the browser for thousands of places makes it lay the page out again.
+  measure() {
     const box = this.overlay.getBoundingClientRect();
-    // A barrier's messages have no region; they are about what the ranks have heard.
-    const first = this.tiles.get(region ? `${rank}/${region.buffer}/${region.begin}` : `${rank}/heard/0`);
-    const last = region && this.tiles.get(`${rank}/${region.buffer}/${region.end - 1}`);
-    const from = (first ?? this.element.querySelector(`th[data-rank="${rank}"]`)).getBoundingClientRect();
-    const to = (last ?? first)?.getBoundingClientRect() ?? from;
-    return { x: (from.left + to.right) / 2 - box.left, y: (from.top + from.bottom) / 2 - box.top };
+    const middle = (rect) => ({ x: rect.left - box.left, y: (rect.top + rect.bottom) / 2 - box.top, wide: rect.width });
+    this.schedule.history.memory.forEach((_, rank) => {
+      for (const buffer of BUFFERS) {
+        const first = this.tiles.get(`${rank}/${buffer}/0`);
+        if (!first) continue;
+        const at = middle(first.getBoundingClientRect());
+        const second = this.tiles.get(`${rank}/${buffer}/1`);
+        this.places.set(`${rank}/${buffer}`, { ...at, apart: second ? second.getBoundingClientRect().left - box.left - at.x : 0 });
+      }
+      this.places.set(`${rank}`, { ...middle(this.element.querySelector(`th[data-rank="${rank}"]`).getBoundingClientRect()), apart: 0 });
+    });
+  }
+
+  // Where a message leaves from or arrives: the middle of its region. A barrier's messages have no
+  // region; they are about what the ranks have heard.
+  placeOf([rank, lane, step], isSender) {
+    if (this.places.size === 0) this.measure();
+    const its = this.replay.step([rank, lane, step]);
+    const { buffer, begin, end } = regionOf(isSender ? its.kind === "send" ? its.src : its.dst : its.dst) ?? { buffer: "heard", begin: 0, end: 1 };
+    const { x, y, wide, apart } = this.places.get(`${rank}/${buffer}`) ?? this.places.get(`${rank}`);
+    return { x: x + (apart * (begin + end - 1)) / 2 + wide / 2, y };
   }
 
   curveOf(message) {
@@ -162,7 +251,7 @@ export class Grid {
 
   drawArrows(round) {
     const messages = this.replay.messages(round);
-    this.overlay.replaceChildren(s("defs", {}, s("marker", { id: `head-${this.schedule.algorithm}`,
+    this.overlay.replaceChildren(s("defs", {}, s("marker", { id: this.headId,
       viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
       s("path", { d: "M0 0 8 4 0 8z", class: "arrow-head" }))));
     this.element.dataset.messages = messages.length;
@@ -172,7 +261,7 @@ export class Grid {
     for (const [i, message] of messages.entries()) {
       const { from, to, over } = curves[i];
       this.overlay.append(s("path", { class: "arrow", d: `M${from.x} ${from.y}Q${over.x} ${over.y} ${to.x} ${to.y}`,
-        "marker-end": `url(#head-${this.schedule.algorithm})` }, s("title", {}, this.messageWords(message))));
+        "marker-end": `url(#${this.headId})` }, s("title", {}, this.messageWords(message))));
     }
   }
 
@@ -192,28 +281,17 @@ export class Grid {
       this.overlay.parentElement.append(letter);
       return { letter, ...curves[i] };
     });
-    const begin = performance.now();
-    let frame = 0;
+    // The browser moves them by itself, without asking us for every frame.
+    const animations = flights.map(({ letter, ...curve }) =>
+      letter.animate(pathOf(curve), { duration, fill: "forwards" }));
     const end = () => {
-      cancelAnimationFrame(frame);
+      for (const animation of animations) animation.onfinish = null;
       for (const { letter } of flights) letter.remove();
     };
-    const draw = (now) => {
-      const t = Math.min(1, (now - begin) / duration);
-      const eased = t * t * (3 - 2 * t);
-      for (const { letter, from, over, to } of flights) {
-        const along = (axis) => (1 - eased) ** 2 * from[axis] + 2 * eased * (1 - eased) * over[axis] +
-          eased ** 2 * to[axis];
-        letter.style.transform = `translate(${along("x")}px, ${along("y")}px) translate(-50%, -50%)`;
-      }
-      if (t < 1) {
-        frame = requestAnimationFrame(draw);
-      } else {
-        end();
-        landed();
-      }
+    animations[0].onfinish = () => {
+      end();
+      landed();
     };
-    draw(begin);
     return end;
   }
 }

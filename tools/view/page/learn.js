@@ -1,27 +1,19 @@
 // Learn: the idea, the code with the lines lit that run in this round, the cost, and a quiz.
 
-import { h, title } from "tutti/dom";
-import { Grid } from "tutti/grid";
+import { h, formula, title } from "tutti/dom";
 import { Player } from "tutti/player";
-import { LESSONS } from "tutti/lessons";
-import { QUIZZES } from "tutti/quizzes";
-import { reasonNotDrawn } from "tutti/memory";
+import { LESSONS, MADE_FOR_A_MACHINE } from "tutti/lessons";
+import { quizOf } from "tutti/quizzes";
+import { doingsOf, isMeant, kindsAsDoings } from "tutti/doing";
+import { makeGrid, watch } from "tutti/memory";
+import * as state from "tutti/state";
 
-// "ceil(log2 p) alpha" in letters that people read.
-function formula(text) {
-  return text.replaceAll("alpha", "α").replaceAll("beta", "β").replaceAll("gamma", "γ")
-    .replaceAll("log2", "log₂").replaceAll("ceil", "⌈⌉").replace(/⌈⌉\(([^()]*)\)/g, "⌈$1⌉").replaceAll("floor(p/2)", "⌊p/2⌋").replaceAll("floor(log₂ p)", "⌊log₂ p⌋");
-}
-
-function kindsIn(grid, round) {
-  const steps = grid.schedule.history.rounds[Math.min(round, grid.replay.lastRound)]?.steps ?? [];
-  return new Set(steps.map((name) => grid.replay.step(name).kind));
-}
+const USUAL_GROUP = 8; // ranks of a server, as the library has it where nobody says otherwise
 
 function codeBox(lesson) {
   const lines = lesson.code.map((its) => h("li", { "data-kinds": its.kinds.join(" ") }, its.text));
-  const light = (kinds) => lesson.code.forEach((its, i) => {
-    const isLit = its.kinds.some((kind) => kinds.has(kind));
+  const light = (doings) => lesson.code.forEach((its, i) => {
+    const isLit = doings.some((doing) => isMeant(its, doing));
     lines[i].classList.toggle("lit", isLit);
     if (isLit) lines[i].setAttribute("aria-current", "step");
     else lines[i].removeAttribute("aria-current");
@@ -29,8 +21,9 @@ function codeBox(lesson) {
   return { element: h("ol", { class: "code", "aria-label": "What rank r does; lines of this round are marked" }, lines), light };
 }
 
-function quizBox(collective) {
-  const questions = QUIZZES[collective] ?? [];
+function quizBox(schedule) {
+  const { rounds } = schedule.history ?? schedule.overview;
+  const questions = quizOf(schedule.collective, schedule.algorithm, rounds.length - 1, schedule.ranks);
   if (questions.length === 0) return "";
   return h("section", { class: "quiz", "aria-label": "Quiz" }, h("h2", {}, "Try yourself"),
     questions.map(({ question, answers, right, why }) => {
@@ -44,27 +37,33 @@ function quizBox(collective) {
     }));
 }
 
-export function show(panel, { catalogue, schedule }) {
-  const entry = catalogue.algorithms.find((its) => its.collective === schedule.collective && its.name === schedule.algorithm);
-  const lesson = LESSONS[`${schedule.collective}/${schedule.algorithm}`];
+// What runs in each round; of many ranks only the kinds of steps are known.
+function doingsIn(grid, schedule) {
+  if (!schedule.history) return (round) => kindsAsDoings(grid.kindsIn(round));
+  const all = doingsOf(schedule, grid.replay, state.number("group_size") || USUAL_GROUP);
+  return (round) => all[Math.min(round, all.length - 1)];
+}
+
+export function show(panel, { entry, schedule }) {
+  const lesson = entry && (LESSONS[`${schedule.collective}/${schedule.algorithm}`] ?? (entry.needs_machine ? MADE_FOR_A_MACHINE : undefined));
   const words = [h("h2", {}, `${title(schedule.collective)}: ${title(schedule.algorithm)}`),
     h("p", { class: "idea" }, lesson?.idea ?? entry?.idea ?? "A schedule from a file: the library has no lesson for it."),
     entry && h("p", {}, "It takes ", h("code", { class: "formula" }, formula(entry.cost)), " where a message of n bytes takes α + nβ, and adding n bytes nγ."),
+    schedule.made_for && h("p", {}, `Made for ${schedule.made_for === "model" ? "the plain model" : schedule.made_for}; the Machine view chooses another. ${(schedule.why ?? []).join(" ")}`),
     lesson && h("p", {}, h("strong", {}, "Other than powers of two. "), lesson.odd)].filter(Boolean);
-  const reason = reasonNotDrawn(schedule);
+  const { grid, reason } = makeGrid(schedule, `${schedule.collective} ${schedule.algorithm}`);
   if (reason) {
-    panel.replaceChildren(...words, reason, quizBox(schedule.collective));
+    panel.replaceChildren(...words, reason, quizBox(schedule));
     return {};
   }
   const code = lesson && codeBox(lesson);
-  const grid = new Grid(schedule, `${schedule.collective} ${schedule.algorithm}`, "narrow");
+  const doings = doingsIn(grid, schedule);
   const player = new Player([grid], (round) => {
-    const kinds = kindsIn(grid, round);
-    grid.element.dataset.kinds = JSON.stringify([...kinds]);
-    code?.light(kinds);
+    grid.element.dataset.kinds = JSON.stringify([...grid.kindsIn(round)]);
+    code?.light(doings(round));
   });
-  panel.replaceChildren(h("div", { class: "lesson" }, h("div", {}, ...words, code ? [h("h2", {}, "Rank r runs"), code.element] : ""),
-    h("div", {}, player.element, grid.element)), quizBox(schedule.collective));
+  panel.replaceChildren(h("div", { class: "lesson" }, h("div", {}, ...words, code ? [h("h2", {}, "Rank r runs"), code.element, !schedule.history && h("p", { class: "hint" }, "Of so many ranks lines are lit by the kind of step alone.")] : ""),
+    h("div", {}, player.element, grid.element)), quizBox(schedule));
   player.show();
-  return { update: () => player.show(), resized: () => grid.drawArrows(player.round), key: (event) => player.key(event), stop: () => player.stop() };
+  return watch(player);
 }

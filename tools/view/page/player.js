@@ -1,11 +1,14 @@
 // Step, play, scrub: moves the round in the address and shows it on grids. Playing gives way to an
-// address that somebody changed.
+// address that somebody changed. A grid is whatever has lastRound, numMessages(round), show(round)
+// and fly(round, duration, landed), which returns what stops the flight.
 
 import { h, choose, plural } from "tutti/dom";
 import * as state from "tutti/state";
 
 const FLIGHT_MS = 700;
 const PAUSE_MS = 350;
+const MOST_PLAYED = 150;
+const SCROLL_PX = 120;
 const SPEEDS = [["0.25", "¼ ×"], ["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"]];
 
 export class Player {
@@ -13,7 +16,9 @@ export class Player {
   constructor(grids, onround = () => {}) {
     this.grids = grids;
     this.onround = onround;
-    this.last = Math.max(...grids.map((grid) => grid.replay.lastRound));
+    this.last = Math.max(...grids.map((grid) => grid.lastRound));
+    // Thousands of rounds are played in a minute, not in an hour.
+    this.stride = Math.max(1, Math.ceil(this.last / MOST_PLAYED));
     this.shown = null;
     this.stopFlight = () => {};
     this.isPlaying = false;
@@ -50,9 +55,10 @@ export class Player {
 
   toggle() {
     if (this.isPlaying) return this.pause();
+    // Before it plays: what is shown on the way must not set the clock a second time.
+    if (this.round >= this.last) state.set({ round: 0 });
     this.isPlaying = true;
     this.drawButton();
-    if (this.round >= this.last) state.set({ round: 0 });
     this.edition = state.currentEdition();
     this.timer = setTimeout(() => this.next(), this.pauseTime());
   }
@@ -60,7 +66,7 @@ export class Player {
   next() {
     if (!this.isPlaying || !this.element.isConnected) return;
     if (this.round >= this.last) return this.pause();
-    if (!state.advance({ round: this.round + 1 }, this.edition)) this.pause();
+    if (!state.advance({ round: Math.min(this.last, this.round + this.stride) }, this.edition)) this.pause();
   }
 
   pause() {
@@ -104,13 +110,15 @@ export class Player {
   }
 
   settle(round) {
-    for (const grid of this.grids) grid.show(Math.min(round, grid.replay.lastRound));
+    for (const grid of this.grids) grid.show(Math.min(round, grid.lastRound));
     this.onround(round);
-    if (this.isPlaying) this.timer = setTimeout(() => this.next(), this.pauseTime());
+    if (!this.isPlaying) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.next(), this.pauseTime());
   }
 
   say(round) {
-    const counts = this.grids.map((grid) => grid.replay.messages(round).length);
+    const counts = this.grids.map((grid) => grid.numMessages(round));
     const what = round === 0 ? "before any message arrives"
       : `${counts.map((count) => plural(count, "message")).join(" and ")} arrive`;
     this.status.textContent = `Round ${round} of ${this.last}: ${what.replace(/^1 message arrive$/, "1 message arrives")}`;
@@ -122,7 +130,9 @@ export class Player {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName) || at.getAttribute("role") === "tab") return;
     const moves = { ArrowLeft: -1, ArrowRight: 1 };
-    if (event.key in moves) this.go(this.round + moves[event.key]);
+    const wide = event.shiftKey && at.closest(".grid-scroll, .scroll");
+    if (wide && event.key in moves) wide.scrollBy({ left: SCROLL_PX * moves[event.key] });
+    else if (event.key in moves) this.go(this.round + moves[event.key]);
     else if (event.key === "Home") this.go(0);
     else if (event.key === "End") this.go(this.last);
     else if (event.key === " " && at.tagName !== "BUTTON" && at.tagName !== "SUMMARY") this.toggle();

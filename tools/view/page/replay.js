@@ -7,7 +7,35 @@ export class Replay {
     this.history = schedule.history;
     this.numRounds = this.history.rounds.length;
     this.wanted = new Map(this.history.wanted.map(([cell, chunk, set]) => [cell, `${chunk}/${set}`]));
+    this.faults = this.findFaults();
     this.reset();
+  }
+
+  // Whether the run ended before its end: at a fault, or where nothing could go on. A wrong result is
+  // found when all is over.
+  get hasStopped() {
+    const { stopped_by: stopped, stuck } = this.history;
+    return (stopped !== undefined && stopped.rule !== "result") || stuck.length > 0;
+  }
+
+  // The steps that the schedule is refused for, and the round from which they are seen: that in which
+  // they run, or the last if they do not.
+  findFaults() {
+    const { stuck, stopped_by: stopped, rounds } = this.history;
+    const refusal = stopped ?? this.schedule.refusal;
+    const named = refusal?.step === undefined ? [] : [[refusal.rank, refusal.lane, refusal.step]];
+    return (stuck.length > 0 ? stuck : named).map((name) => {
+      const ran = rounds.findIndex(({ steps }) => steps.some((step) => `${step}` === `${name}`));
+      return { name, round: ran < 0 ? this.lastRound : ran };
+    });
+  }
+
+  faultsIn(round) {
+    return this.faults.filter((fault) => fault.round <= round).map(({ name }) => name);
+  }
+
+  isFault(name) {
+    return this.faults.some((fault) => `${fault.name}` === `${name}`);
   }
 
   reset() {

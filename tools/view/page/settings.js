@@ -5,11 +5,21 @@ import * as state from "tutti/state";
 import { isExported } from "tutti/data";
 
 const SIZES = [64, 1024, 16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30];
+const MOST_LINKS = 300;
 
 // What a simulation is asked with, besides the schedule; defaults are left out.
 export function machineParameters() {
-  const names = ["topo", "bytes", "slow", "late"];
-  names.push(...(state.get("topo") === "model" ? ["alpha", "rate", "reduce"] : ["fail"]));
+  return given(["topo", "bytes", "slow", "late", "fail", ...modelNames()]);
+}
+
+// What a schedule is made with that is made for a machine.
+export function makingParameters() {
+  return given(["topo", "bytes", "fail", ...modelNames()]);
+}
+
+const modelNames = () => (state.get("topo") === "model" ? ["alpha", "rate", "reduce"] : []);
+
+function given(names) {
   const parameters = {};
   for (const name of names) {
     if (!state.isDefault(name) && state.get(name) !== "") parameters[name] = state.get(name);
@@ -26,7 +36,7 @@ function machineField(catalogue, ranks) {
     .filter((name) => !name.includes("["))];
   const input = h("input", { list: "machines", value: state.get("topo"), size: 14, name: "topo",
     spellcheck: "false", autocomplete: "off",
-    onchange: () => state.set({ topo: input.value.trim() || "model", fail: "" }) });
+    onchange: () => state.set({ topo: input.value.trim() || "model", fail: "" }, "pushState") });
   return [field("machine", input, "model: a plain switch of α and β; or dgx-1v, ring:8, dgx-a100*2, …"),
     h("datalist", { id: "machines" }, names.map((name) => h("option", { value: name })))];
 }
@@ -46,13 +56,40 @@ function slider(name, text, { least, most, unit, zero }) {
   return field(text, h("span", { class: "slider" }, input, output));
 }
 
-function trouble(name, text, example, hint) {
-  const input = h("input", { value: state.get(name), size: 8, placeholder: example, name,
-    spellcheck: "false", autocomplete: "off", onchange: () => state.set({ [name]: input.value.trim() }) });
-  return field(text, input, hint);
+// What if? Two choices that make one text of the address: a rank or link, and how bad it is.
+function trouble(name, text, { choices, sign, degrees, hint }) {
+  const [which = "", degree = ""] = state.get(name).split(sign);
+  const isKnown = which === "" || choices.includes(which);
+  const known = degrees.some(([value]) => value === degree) || which === "" ? degrees : [...degrees, [degree, degree]];
+  const set = () => state.set({ [name]: first.value === "" ? "" : second.value === "" ? first.value : `${first.value}${sign}${second.value}` }, "pushState");
+  const first = choose(which, [["", "none"], ...(isKnown ? choices : [...choices, which]).map((its) => [its, its])], set, { name, "aria-label": text });
+  const second = choose(which === "" ? known[0][0] : degree, known, set, { name: `${name}-degree`, "aria-label": `${text}: how bad` });
+  return h("div", { class: "field", title: hint }, h("span", { "aria-hidden": "true" }, text), h("span", { class: "pair" }, first, which !== "" && second));
 }
 
-export function settingsForm(catalogue, ranks) {
+const SLOW = [["2", "½ speed"], ["4", "¼ speed"], ["10", "⅒ speed"], ["100", "1/100 speed"]];
+const LATE = [["1000", "1 µs late"], ["5000", "5 µs late"], ["20000", "20 µs late"], ["100000", "100 µs late"], ["1000000", "1 ms late"]];
+const LINK = [["0.5", "½ rate"], ["0.1", "⅒ rate"], ["", "gone"]];
+
+// "gpu0~gpu1", once for both directions.
+function linkNames(topology) {
+  const names = new Map();
+  for (const { from, to } of topology.links) {
+    const key = `${Math.min(from, to)}/${Math.max(from, to)}`;
+    if (!names.has(key)) names.set(key, `${topology.nodes[from].name}~${topology.nodes[to].name}`);
+  }
+  return [...names.values()].slice(0, MOST_LINKS);
+}
+
+function troubles(ranks, topology) {
+  const names = Array.from({ length: ranks }, (_, rank) => String(rank));
+  return [trouble("slow", "slow rank", { choices: names, sign: "*", degrees: SLOW, hint: "What if this rank were slower than the others?" }),
+    trouble("late", "late rank", { choices: names, sign: "+", degrees: LATE, hint: "What if this rank called later than the others?" }),
+    (topology || state.get("fail") !== "") && trouble("fail", "bad link", { choices: topology ? linkNames(topology) : [], sign: "=", degrees: LINK, hint: "What if this link were slow, or gone? Both directions." })];
+}
+
+// `topology` is that of the answer, where there is one: its links can be chosen.
+export function settingsForm(catalogue, ranks, topology) {
   if (isExported) {
     const where = state.get("topo") === "model"
       ? `a plain switch, α = ${state.get("alpha")} ns and ${state.get("rate")} GB/s` : state.get("topo");
@@ -64,11 +101,9 @@ export function settingsForm(catalogue, ranks) {
   return h("form", { class: "settings", "aria-label": "Machine and size", onsubmit: (event) => event.preventDefault() },
     machineField(catalogue, ranks),
     field("size", choose(state.get("bytes"), sizes.map((size) => [String(size), bytesText(size)]),
-      (bytes) => state.set({ bytes }), { name: "bytes" })),
+      (bytes) => state.set({ bytes }, "pushState"), { name: "bytes" })),
     isModel && slider("alpha", "α, a message", { least: 10, most: 1e6, unit: "ns" }),
     isModel && slider("rate", "1/β, rate", { least: 0.1, most: 1000, unit: "GB/s" }),
     isModel && slider("reduce", "1/γ, reducing", { least: 0.1, most: 1000, unit: "GB/s", zero: true }),
-    trouble("slow", "slow rank", "3*2", "What if rank 3 were half as fast: 3*2"),
-    trouble("late", "late rank", "3+5000", "What if rank 3 came 5,000 ns late: 3+5000"),
-    !isModel && trouble("fail", "failed link", "gpu0~gpu1", "What if the link between gpu0 and gpu1 were gone: gpu0~gpu1; at half its rate: gpu0~gpu1=0.5"));
+    h("fieldset", { class: "what-if" }, h("legend", {}, "What if"), troubles(ranks, topology)));
 }

@@ -24,15 +24,18 @@ function read() {
   return Object.fromEntries(new URLSearchParams(location.hash.replace(/^#/, "")));
 }
 
-// Takes over an address that somebody changed; whether there was one.
-function adopt() {
-  if (location.hash === known) return false;
-  // The link to the main part is an anchor, not a state.
-  if (location.hash === "#main") return false;
+// Makes the address the state.
+function takeOver() {
   known = location.hash;
   state = read();
   waiting = null;
   edition += 1;
+}
+
+// Takes over an address that somebody changed; whether there was one.
+function adopt() {
+  if (location.hash === known) return false;
+  takeOver();
   return true;
 }
 
@@ -45,9 +48,13 @@ function textOf() {
   return new URLSearchParams(kept).toString();
 }
 
-function write(how) {
+function hashOf() {
   const text = textOf();
-  const hash = text ? `#${text}` : "";
+  return text ? `#${text}` : "";
+}
+
+function write(how) {
+  const hash = hashOf();
   if (hash === location.hash) return;
   const left = lastWrite + WRITE_EVERY_MS - performance.now();
   if (left > 0) {
@@ -114,6 +121,19 @@ export function set(changes, how = "replaceState") {
   adopt();
   if (!Object.keys(changes).every((name) => HARMLESS.has(name))) edition += 1;
   change(changes, how);
+}
+
+// The address of the state: the browser's, or what that will be when it has caught up.
+export function address() {
+  return waiting === null ? location.hash : hashOf();
+}
+
+// The whole state of an address that was shown before, as a step that Back undoes. The address may be
+// there still, while a state that is ahead of it is not: that one is given up.
+export function goTo(hash) {
+  if (hash !== location.hash) history.pushState(null, "", hash || location.pathname + location.search);
+  takeOver();
+  tell();
 }
 
 // A clock takes this along when it starts.
