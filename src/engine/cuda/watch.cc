@@ -10,6 +10,22 @@ namespace {
 // A daemon stays for 10 ms; one that is away is missed for so long at most.
 constexpr auto kBetweenLooks = std::chrono::microseconds(50);
 
+// Takes out what has ended and says how many that were; brings back the daemons of the rest.
+size_t look(std::vector<Watched>& operations) {
+  const size_t num_ended = std::erase_if(operations, [](const Watched& operation) {
+    if (!Daemon::is_over(operation.ticket) && operation.daemon->failure()) return false;
+    // Liveness: it is over, or the device has failed.
+    const Completion how = operation.daemon->wait(operation.ticket, 0);
+    if (operation.ending != nullptr) operation.ending->ended(operation.operation, how);
+    return true;
+  });
+  for (const Watched& operation : operations) {
+    // A device that cannot launch any more has failed: then all operations end.
+    static_cast<void>(operation.daemon->keep_going());
+  }
+  return num_ended;
+}
+
 }  // namespace
 
 Watch::Watch() : thread_(base::start_library_thread("tutti-gpu", [this] { run(); })) {}
@@ -26,7 +42,8 @@ Watch::~Watch() {
 void Watch::add(const Watched& operation) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.push_back(operation);
+    added_.push_back(operation);
+    ++num_under_way_;
   }
   changed_.notify_all();
 }
@@ -34,37 +51,31 @@ void Watch::add(const Watched& operation) {
 void Watch::wait_for_all() {
   std::unique_lock lock(mutex_);
   // Liveness: every operation ends, at its deadline if not before, once its stream has come to it;
-  // and is then taken out.
-  changed_.wait(lock, [this] { return entries_.empty(); });
+  // and is then counted.
+  changed_.wait(lock, [this] { return num_under_way_ == 0; });
 }
 
+// Looks without the lock: who is told of an end takes locks of his own, under which others call
+// add.
 void Watch::run() {
+  std::vector<Watched> operations;
   std::unique_lock lock(mutex_);
   // Liveness: the end is announced.
   while (!is_over_) {
-    if (entries_.empty()) {
+    operations.insert(operations.end(), added_.begin(), added_.end());
+    added_.clear();
+    if (operations.empty()) {
       // Liveness: what is added is announced, and so is the end.
-      changed_.wait(lock, [this] { return is_over_ || !entries_.empty(); });
+      changed_.wait(lock, [this] { return is_over_ || !added_.empty(); });
       continue;
     }
-    look();
-    if (entries_.empty()) changed_.notify_all();
+    lock.unlock();
+    const size_t num_ended = look(operations);
+    lock.lock();
+    num_under_way_ -= num_ended;
+    if (num_under_way_ == 0) changed_.notify_all();
     // Liveness: it ends with the time.
     changed_.wait_for(lock, kBetweenLooks, [this] { return is_over_; });
-  }
-}
-
-void Watch::look() {
-  std::erase_if(entries_, [](const Watched& operation) {
-    if (!Daemon::is_over(operation.ticket) && operation.daemon->failure()) return false;
-    // Liveness: it is over, or the device has failed.
-    const Completion how = operation.daemon->wait(operation.ticket, 0);
-    if (operation.ending != nullptr) operation.ending->ended(operation.operation, how);
-    return true;
-  });
-  for (const Watched& operation : entries_) {
-    // A device that cannot launch any more has failed: then all operations end.
-    static_cast<void>(operation.daemon->keep_going());
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -12,7 +13,8 @@
 
 namespace tutti::engine::cuda {
 
-// Who wants to know how operations end. Called by the watch's thread; must not wait.
+// Who wants to know how operations end. Called by the watch's thread, which holds no lock then;
+// must not wait.
 class Ending {
  public:
   Ending() = default;
@@ -40,16 +42,16 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   void add(const Watched& operation);
-  // Waits until all have ended.
+  // Waits until all have ended, and who wants to know has been told.
   void wait_for_all();
 
  private:
   void run();
-  void look();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watched> entries_;
+  std::vector<Watched> added_;  // that the thread has not taken over yet
+  size_t num_under_way_ = 0;
   bool is_over_ = false;
   std::thread thread_;
 };

@@ -323,6 +323,39 @@ TEST(Daemon, OperationsOfAStreamComeInItsOrder) {
   EXPECT_EQ(endings.num_failed(), 0u);
 }
 
+class AddsAnother final : public engine::cuda::Ending {
+ public:
+  AddsAnother(engine::cuda::Watch& watch, const engine::cuda::Watched& other)
+      : watch_(watch), other_(other) {}
+  void began(const engine::cuda::DeviceRequest& /*request*/) override {}
+  void ended(uint64_t /*operation*/, const Completion& /*how*/) override { watch_.add(other_); }
+
+ private:
+  engine::cuda::Watch& watch_;
+  engine::cuda::Watched other_;
+};
+
+// Who is told of an end takes locks under which others add operations, so the watch holds none
+// then.
+TEST(Daemon, WhoIsToldOfAnEndMayHaveAnotherOperationWatched) {
+  Calls calls(2, 20, 2, kRestless);
+  CountsEndings endings;
+  engine::cuda::Watch watch;
+  const auto watched = [&](uint32_t r, uint32_t call, engine::cuda::Ending& ending) {
+    return engine::cuda::Watched{.daemon = &calls.daemon(r),
+                                 .ticket = calls.submit(r, calls.request(r, call)),
+                                 .ending = &ending};
+  };
+  AddsAnother adds(watch, watched(0, 1, endings));
+  watch.add(watched(0, 0, adds));
+  watch.add(watched(1, 0, endings));
+  watch.add(watched(1, 1, endings));
+  watch.wait_for_all();
+  EXPECT_EQ(endings.num_ended(), 3u);
+  EXPECT_EQ(endings.num_failed(), 0u);
+  EXPECT_TRUE(calls.is_right(0) && calls.is_right(1));
+}
+
 constexpr DaemonOptions kCrowded{.num_workers = 3,
                                  .presence = {.linger_ns = 5'000,
                                               .stay_ns = 50'000,
