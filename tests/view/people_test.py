@@ -98,8 +98,13 @@ class People(PageTest):
                 all.forEach((e) => { e.dataset.seen = "no"; e.addEventListener("focus", () => { e.dataset.seen = "yes"; }); });
                 document.activeElement.blur();
                 return all.length;""")
-            ActionChains(Shared.browser.driver).send_keys(Keys.TAB * (wanted + 3)).perform()
-            missed = Shared.browser.js("return [...document.querySelectorAll('[data-seen=no]')].map((e) => e.outerHTML.slice(0, 120))")
+            # Tab begins where the focus was and goes round, by stops of the browser's own too: twice round
+            # passes everything that can be reached at all.
+            for _ in range(2):
+                ActionChains(Shared.browser.driver).send_keys(Keys.TAB * (wanted + 3)).perform()
+                missed = Shared.browser.js("return [...document.querySelectorAll('[data-seen=no]')].map((e) => e.outerHTML.slice(0, 120))")
+                if not missed:
+                    break
             self.assertEqual(missed, [], view)
 
     def value(self, name):
