@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/ticks.h"
 #include "engine/cpu/ports.h"
 #include "engine/cpu/signature_text.h"
@@ -230,17 +231,34 @@ template <class Port>
 Engine::Need Engine::finish_up(Operation& op) {
   const Port port(op, endpoint_);
   const BoundProgram& program = *op.request.program;
-  bool caller_waits = false;
-  bool all_taken = true;
+  size_t num_left = 0;
   for (uint32_t out = 0; out < program.outs.size(); ++out) {
-    if (port.taken(static_cast<uint16_t>(out), program.outs[out].num_messages - 1)) continue;
-    all_taken = false;
-    caller_waits |=
-        op.carriage == Carriage::kPackets || op.is_lent || endpoint_.arena().used() > kAheadBytes;
+    if (!port.taken(static_cast<uint16_t>(out), program.outs[out].num_messages - 1)) ++num_left;
   }
+  const bool is_running = op.state.load(std::memory_order_relaxed) == OperationState::kRunning;
+  const bool caller_waits =
+      is_running && num_left != 0 &&
+      (op.carriage == Carriage::kPackets || op.is_lent || !may_run_ahead(op, num_left));
   if (!caller_waits) complete(op);
-  if (all_taken) return Need::kNothing;
+  if (num_left == 0) return Need::kNothing;
   return caller_waits ? Need::kTurn : Need::kReaders;
+}
+
+// Whether the caller of an operation whose mirrors some have still to read may go. When one of
+// several readers has lost its core, the others need not be held up by it.
+bool Engine::may_run_ahead(Operation& op, size_t num_left) {
+  const size_t kept = endpoint_.arena().used();
+  if (kept <= kAheadBytes) {
+    is_reader_away_ = false;
+    return true;
+  }
+  if (kept > kFarAheadBytes) return false;
+  const bool holds_up_others = num_left < op.request.program->outs.size();
+  if (is_reader_away_ || !holds_up_others) return is_reader_away_;
+  const uint64_t now = base::now_ns();
+  if (op.unread_since_ns == 0) op.unread_since_ns = now;
+  is_reader_away_ = now - op.unread_since_ns >= kReaderPatienceNs;
+  return is_reader_away_;
 }
 
 void Engine::complete(Operation& op) {

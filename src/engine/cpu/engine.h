@@ -52,6 +52,10 @@ inline constexpr uint64_t kMirrorBytes = uint64_t{512} << 20;
 // A caller need not wait for its readers, but runs ahead of them no further than this: what is
 // reused soon is still in the caches.
 inline constexpr uint64_t kAheadBytes = uint64_t{1} << 20;
+// Who has not read for so long what others have read has lost its core. So that it does not hold up
+// the others, the caller then runs ahead this far, until all have caught up.
+inline constexpr uint64_t kReaderPatienceNs = 100'000;
+inline constexpr uint64_t kFarAheadBytes = uint64_t{16} << 20;
 
 // What an engine keeps on behalf of others, so that no peer can make it grow without limit.
 //
@@ -238,6 +242,7 @@ class Engine {
   Need run_lanes(Operation& op);
   template <class Port>
   Need finish_up(Operation& op);
+  bool may_run_ahead(Operation& op, size_t num_left);
   void complete(Operation& op);
   void look_after_read();
   void end_lent(const Operation& op, uint64_t ticks);
@@ -281,6 +286,7 @@ class Engine {
   std::vector<std::string> lost_;  // by rank: why it is gone; empty: it is not
   bool has_cores_;                 // for every rank one
   bool any_lost_ = false;
+  bool is_reader_away_ = false;  // and the caller need not wait for it
   EngineCounts counts_;
   FlightRecorder recorder_;
   std::unique_ptr<StepTrace> step_trace_;  // null: off

@@ -113,6 +113,7 @@ Status Engine::prepare(Operation& op) {
   op.is_lent = op.is_retired = op.is_queued = false;
   op.is_released.store(false, std::memory_order_relaxed);
   op.num_unheard = 0;
+  op.unread_since_ns = 0;
   op.state.store(OperationState::kRunning, std::memory_order_relaxed);
   // The input is only read: a verified schedule writes it only where it is output too.
   op.base[index(Buffer::kInput)] =

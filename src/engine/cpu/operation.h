@@ -116,6 +116,7 @@ struct Operation : Task {
   std::array<std::byte*, ir::kNumBuffers> mirrors{};
   std::vector<uint64_t> exported;  // bytes of each export that its mirror has
   Ways::Turn way;                  // memory: how it gets to peers in other processes
+  uint64_t unread_since_ns = 0;    // memory: some have read it, others have not; 0: it is not so
   uint64_t lent_number = 0;        // memory: Engine::num_lent_ when it was enlisted
 
   // Written by whoever runs the engine, last; pairs with the acquire of waiters.
