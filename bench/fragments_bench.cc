@@ -14,6 +14,7 @@
 
 #include "bench/fragments.h"
 #include "plan/packing/pack.h"
+#include "plan/packing/rings.h"
 #include "topo/open.h"
 #include "topo/variants.h"
 
@@ -63,6 +64,14 @@ bool reaches_bound(const Packing& packing) {
   return packing.routed_gbps > packing.bound_gbps * (1 - 1e-9);
 }
 
+// Directed rings over NVLinks, in links; 0 where there is none.
+int num_rings(const topo::Topology& topology, const Packing& packing, const Machine& machine) {
+  const auto rings =
+      plan::packing::find_rings(topology, packing.fabric, plan::packing::LinkSharing::kWholeLinks);
+  if (!rings || !rings->on_fabric) return 0;
+  return static_cast<int>(std::lround(rings->gbps / machine.topology_gbps));
+}
+
 struct AllRoots {
   double least_gbps = 0;
   uint32_t depth = 0;  // of the deepest
@@ -100,7 +109,7 @@ void print_machine(const Machine& machine) {
     const Packing both = plan::packing::pack({CollectiveKind::kAllReduce, n}, topology).value();
     const double trees = down.least_gbps / machine.topology_gbps;
     const double two_way = both.routed_gbps / machine.topology_gbps;
-    const int rings = bench::num_rings(fragment.links);
+    const int rings = num_rings(topology, both, machine);
     const double per_ring = n / (2.0 * (n - 1));
     broadcast_gains.add(gain(machine, trees, rings, 1));
     all_reduce_gains.add(gain(machine, two_way, rings, per_ring));

@@ -183,6 +183,10 @@ std::string summary(const Packing& packing) {
   const std::string verdict = ratio > 1 - kRounding
                                   ? "as fast as any schedule on these links can be"
                                   : fmt::format("{:.1f} % of what the bound allows", 100 * ratio);
+  if (const size_t count = packing.rings.size(); count > 0) {
+    return fmt::format("{} ring{} {} {:.4g} GB/s, {}", count, count == 1 ? "" : "s",
+                       count == 1 ? "carries" : "carry", packing.routed_gbps, verdict);
+  }
   const bool one = packing.trees.size() == 1;
   return fmt::format("{} tree{} of depth {} {} {:.4g} GB/s, {}", packing.trees.size(),
                      one ? "" : "s", packing.depth, one ? "carries" : "carry", packing.routed_gbps,
