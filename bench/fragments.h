@@ -80,67 +80,6 @@ inline std::vector<int> shape_of(const Matrix& links) {
   return least;
 }
 
-// Rings through all GPUs, as NCCL makes them: each way round is one, none share a link. They come
-// in pairs, since links are as fast both ways. Tries all choices.
-class RingSearch {
- public:
-  explicit RingSearch(const Matrix& links) : left_(links) {
-    for (const auto& row : links) {
-      most_ = std::min(most_, std::accumulate(row.begin(), row.end(), 0) / 2);
-    }
-    path_ = {0};
-    extend(0);
-  }
-  [[nodiscard]] int best() const { return best_; }
-
- private:
-  // Rings are found in the order of their paths, so that no set of rings is tried twice.
-  void extend(int num_done) {
-    best_ = std::max(best_, num_done);
-    if (best_ >= most_) return;
-    const size_t at = path_.back();
-    if (path_.size() == left_.size()) {
-      if (left_[at][0] == 0 || (num_done > 0 && path_ < rings_.back())) return;
-      close(num_done);
-      return;
-    }
-    for (size_t next = 1; next < left_.size() && best_ < most_; ++next) {
-      if (left_[at][next] == 0 || std::find(path_.begin(), path_.end(), next) != path_.end())
-        continue;
-      use(at, next, 1);
-      path_.push_back(next);
-      extend(num_done);
-      path_.pop_back();
-      use(at, next, -1);
-    }
-  }
-
-  void close(int num_done) {
-    const std::vector<size_t> ring = path_;
-    use(ring.back(), 0, 1);
-    rings_.push_back(ring);
-    path_ = {0};
-    extend(num_done + 1);
-    path_ = ring;
-    rings_.pop_back();
-    use(ring.back(), 0, -1);
-  }
-
-  void use(size_t a, size_t b, int count) {
-    left_[a][b] -= count;
-    left_[b][a] -= count;
-  }
-
-  Matrix left_;
-  int most_ = 1000;
-  int best_ = 0;
-  std::vector<size_t> path_;
-  std::vector<std::vector<size_t>> rings_;
-};
-
-// Both ways round counted.
-inline int num_rings(const Matrix& links) { return 2 * RingSearch(links).best(); }
-
 // Sorted by size, then by ranks.
 inline std::vector<Fragment> fragments_of(const topo::Topology& machine) {
   const Matrix all = nvlink_counts(machine);

@@ -1,17 +1,12 @@
 // Every shape of fragment of a DGX-1P and a DGX-1V: how fast packed trees are there, and how much
 // faster than rings. Rates are in links, exact; every root is packed, and each must reach its
 // bound.
-//
-// Gains are in the rate model that Blink's published gains fit: a link carries 22.5 GB/s (DGX-1V)
-// or 18.5 GB/s (DGX-1P), and where no ring through all GPUs exists, NCCL 2 goes over PCIe at 7.7
-// GB/s. Nothing here runs on GPUs.
+// Gains are in the rate model of fragment_gains.h. Nothing here runs on GPUs.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <string>
 
+#include "bench/fragment_gains.h"
 #include "bench/fragments.h"
 #include "plan/packing/pack.h"
 #include "topo/open.h"
@@ -20,67 +15,12 @@
 namespace {
 
 using namespace tutti;
-using plan::packing::Packing;
-
-constexpr double kPcieGbps = 7.7;
-
-struct Machine {
-  const char* name;
-  double topology_gbps;  // of a link, in the topology
-  double usable_gbps;    // of a link, in the rate model
-};
-
-struct Gains {
-  double max = 0;
-  double sum_of_logs = 0;
-  int count = 0;
-
-  void add(double gain) {
-    max = std::max(max, gain);
-    sum_of_logs += std::log(gain);
-    ++count;
-  }
-  [[nodiscard]] double mean() const { return std::exp(sum_of_logs / count); }
-};
-
-// Of this process: others on the machine do not count.
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-// What trees carry over what rings do; rings are `num_rings` times `per_ring` links.
-double gain(const Machine& machine, double trees, double num_rings, double per_ring) {
-  const double rings =
-      num_rings > 0 ? num_rings * per_ring * machine.usable_gbps : kPcieGbps * per_ring;
-  return trees * machine.usable_gbps / rings;
-}
+using namespace tutti::bench;
 
 std::string ranks_text(const std::vector<Rank>& ranks) {
   std::string text;
   for (const Rank r : ranks) text += fmt::format("{}{}", text.empty() ? "" : ",", r.value);
   return text;
-}
-
-bool reaches_bound(const Packing& packing) {
-  return packing.routed_gbps > packing.bound_gbps * (1 - 1e-9);
-}
-
-struct AllRoots {
-  double least_gbps = 0;
-  uint32_t depth = 0;  // of the deepest
-  bool reach_bound = true;
-};
-
-AllRoots broadcast_of(const topo::Topology& topology) {
-  AllRoots all;
-  const uint32_t n = topology.num_ranks();
-  for (uint32_t root = 0; root < n; ++root) {
-    const Packing packing =
-        plan::packing::pack({CollectiveKind::kBroadcast, n, root}, topology).value();
-    all.least_gbps =
-        root == 0 ? packing.routed_gbps : std::min(all.least_gbps, packing.routed_gbps);
-    all.depth = std::max(all.depth, packing.depth);
-    all.reach_bound = all.reach_bound && reaches_bound(packing);
-  }
-  return all;
 }
 
 void print_machine(const Machine& machine) {
@@ -100,7 +40,7 @@ void print_machine(const Machine& machine) {
     const Packing both = plan::packing::pack({CollectiveKind::kAllReduce, n}, topology).value();
     const double trees = down.least_gbps / machine.topology_gbps;
     const double two_way = both.routed_gbps / machine.topology_gbps;
-    const int rings = bench::num_rings(fragment.links);
+    const int rings = num_rings(topology, both, machine);
     const double per_ring = n / (2.0 * (n - 1));
     broadcast_gains.add(gain(machine, trees, rings, 1));
     all_reduce_gains.add(gain(machine, two_way, rings, per_ring));
@@ -121,6 +61,6 @@ void print_machine(const Machine& machine) {
 }  // namespace
 
 int main() {
-  print_machine({"dgx-1p", 20, 18.5});
-  print_machine({"dgx-1v", 25, 22.5});
+  print_machine(kDgx1p);
+  print_machine(kDgx1v);
 }

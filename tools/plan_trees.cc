@@ -45,6 +45,7 @@ ordered_json to_json(const plan::PackedPlan& plan, const Collective& collective,
           {"bytes", bytes},
           {"time_ns", plan.ns},
           {"trees", packing.trees.size()},
+          {"rings", packing.rings.size()},
           {"depth", packing.depth},
           {"rate_gbps", packing.routed_gbps},
           {"bound_gbps", packing.bound_gbps},
@@ -58,7 +59,9 @@ ordered_json to_json(const plan::PackedPlan& plan, const Collective& collective,
 // The trees' rate is that of an endless message; of this one the simulator says what is left.
 std::string notes_on(const plan::PackedPlan& plan, const Collective& collective,
                      const topo::Topology& topology, uint64_t bytes) {
-  std::string notes = fmt::format("Trees:  {}.\n", plan::packing::summary(plan.packing));
+  const bool is_rings = !plan.packing.rings.empty();
+  std::string notes = fmt::format(
+      "{}  {}.\n", is_rings ? "Rings:" : "Trees:", plan::packing::summary(plan.packing));
   const std::string bound = plan::packing::certificate(collective, topology, plan.packing);
   if (!bound.empty()) {
     const double least_ns = plan::packing::least_ns(topology, plan.packing, bytes);

@@ -14,7 +14,7 @@ namespace tutti::tools {
 
 struct TreeRequest {
   Collective collective;
-  std::string algorithm;  // packed, blink or mixed
+  std::string algorithm;  // packed, blink, quick, rings or mixed
   uint32_t chunks = 0;    // 0: the best in simulation
   uint64_t bytes = 0;
 };

@@ -23,6 +23,39 @@ std::vector<Rank> first_ranks(uint32_t count) {
   return ranks;
 }
 
+// The devices of the machine that `text` names, or all that hold no chosen rank.
+Result<std::vector<topo::NodeId>> relays_of(const std::string& text, const topo::Topology& machine,
+                                            const topo::Topology& chosen) {
+  std::vector<topo::NodeId> devices;
+  if (text == "all") {
+    for (const topo::NodeId device : machine.ranks) {
+      const auto& ranks = chosen.ranks;
+      if (std::find(ranks.begin(), ranks.end(), device) == ranks.end()) devices.push_back(device);
+    }
+    return devices;
+  }
+  TUTTI_ASSIGN(const std::vector<Rank> ranks, topo::parse_ranks(text, machine.num_ranks()));
+  for (const Rank rank : ranks) devices.push_back(machine.ranks[rank.value]);
+  return devices;
+}
+
+Result<topo::Topology> choose_ranks(const TopologyArgument& argument,
+                                    const topo::Topology& topology) {
+  if (argument.ranks.empty()) return topology;
+  TUTTI_ASSIGN(const std::optional<uint32_t> count, rank_count(argument));
+  if (!count) {
+    TUTTI_ASSIGN(const std::vector<Rank> ranks,
+                 topo::parse_ranks(argument.ranks, topology.num_ranks()));
+    return topo::subset(topology, ranks);
+  }
+  if (*count > topology.num_ranks()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--ranks {}: {} has only {} ranks", *count, topology.name,
+                             topology.num_ranks())};
+  }
+  return topo::subset(topology, first_ranks(*count));
+}
+
 }  // namespace
 
 void add_topology_options(CLI::App& verb, TopologyArgument& argument) {
@@ -31,6 +64,9 @@ void add_topology_options(CLI::App& verb, TopologyArgument& argument) {
   verb.add_option("--fail", argument.fail,
                   "A~B: the link between these nodes has failed; A~B=0.5: it has half its rate")
       ->take_all();
+  verb.add_option(
+      "--relays", argument.relays,
+      "Devices outside of --ranks that pass messages on: 3,5 as --ranks counts, or all");
 }
 
 void add_ranks_option(CLI::App& verb, TopologyArgument& argument) {
@@ -55,19 +91,11 @@ Result<topo::Topology> open_topology(const TopologyArgument& argument) {
     TUTTI_ASSIGN(const topo::LinkChange change, topo::parse_link_change(text));
     TUTTI_ASSIGN(topology, topo::change_link(topology, change));
   }
-  if (argument.ranks.empty()) return topology;
-  TUTTI_ASSIGN(const std::optional<uint32_t> count, rank_count(argument));
-  if (!count) {
-    TUTTI_ASSIGN(const std::vector<Rank> ranks,
-                 topo::parse_ranks(argument.ranks, topology.num_ranks()));
-    return topo::subset(topology, ranks);
-  }
-  if (*count > topology.num_ranks()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--ranks {}: {} has only {} ranks", *count, topology.name,
-                             topology.num_ranks())};
-  }
-  return topo::subset(topology, first_ranks(*count));
+  TUTTI_ASSIGN(topo::Topology chosen, choose_ranks(argument, topology));
+  if (argument.relays.empty()) return chosen;
+  TUTTI_ASSIGN(const std::vector<topo::NodeId> relays,
+               relays_of(argument.relays, topology, chosen));
+  return topo::with_relays(chosen, relays);
 }
 
 }  // namespace tutti::tools

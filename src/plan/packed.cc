@@ -10,6 +10,7 @@
 #include "base/invalid.h"
 #include "base/try.h"
 #include "plan/packing/quick_trees.h"
+#include "plan/packing/ring_schedule.h"
 #include "plan/packing/tree_schedule.h"
 #include "sim/simulate.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr std::string_view kPacked = "packed";
 constexpr std::string_view kBlink = "blink";
 constexpr std::string_view kQuick = "quick";
+constexpr std::string_view kRings = "rings";
 constexpr std::string_view kGreedy = "greedy";
 constexpr std::string_view kMixedLinks = "mixed";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -47,6 +49,29 @@ Algorithm quick_entry(CollectiveKind kind) {
   return entry(kind, kQuick,
                "Trees on which every rank is reached as soon as can be: for short messages (needs "
                "--topo).");
+}
+
+Algorithm rings_entry(CollectiveKind kind) {
+  Algorithm rings = entry(kind, kRings,
+                          "As many rings through all ranks as the links hold, along these (needs "
+                          "--topo).");
+  const bool is_chain = is_rooted(kind);
+  rings.cost = is_chain ? "(p - 2 + k) alpha + n / (rate of the rings), k = chunks"
+                        : "(p-1) alpha + n (p-1)/p / (rate of the rings); all_reduce twice that";
+  return rings;
+}
+
+// Rings as a packing: trees that are chains, so that all is said of them that is said of trees.
+Result<packing::Packing> pack_rings(const Collective& collective, const topo::Topology& topology) {
+  TUTTI_ASSIGN(packing::Packing packing, packing::bounds_for(collective, topology));
+  if (collective.num_ranks == 1) return packing;
+  TUTTI_ASSIGN(packing::Rings found, packing::find_rings(topology, packing.fabric));
+  packing.rings = std::move(found.rings);
+  packing.trees = packing::trees_along(packing.rings, collective);
+  packing.depth = packing::max_depth(packing.trees);
+  packing.routed_gbps = packing.trees_gbps =
+      packing::routed_rate(collective, topology, packing.trees);
+  return packing;
 }
 
 Algorithm mixed_entry(CollectiveKind kind) {
@@ -101,6 +126,11 @@ std::span<const Algorithm> topology_algorithms() {
       quick_entry(CollectiveKind::kBroadcast),
       quick_entry(CollectiveKind::kAllGather),
       quick_entry(CollectiveKind::kReduceScatter),
+      rings_entry(CollectiveKind::kAllReduce),
+      rings_entry(CollectiveKind::kReduce),
+      rings_entry(CollectiveKind::kBroadcast),
+      rings_entry(CollectiveKind::kAllGather),
+      rings_entry(CollectiveKind::kReduceScatter),
       greedy_entry(CollectiveKind::kAllReduce),
       greedy_entry(CollectiveKind::kReduce),
       greedy_entry(CollectiveKind::kBroadcast),
@@ -118,7 +148,7 @@ std::span<const Algorithm> topology_algorithms() {
 
 bool needs_topology(std::string_view algorithm) {
   return algorithm == kPacked || algorithm == kBlink || algorithm == kQuick ||
-         algorithm == kGreedy || algorithm == kMixedLinks;
+         algorithm == kRings || algorithm == kGreedy || algorithm == kMixedLinks;
 }
 
 std::span<const uint32_t> packed_chunk_choices() { return kPieces; }
@@ -146,14 +176,17 @@ void PackedTrials::note(double ns) {
 
 Result<packing::Packing> pack_for(const Collective& collective, const topo::Topology& topology,
                                   std::string_view algorithm) {
+  if (algorithm == kRings) return pack_rings(collective, topology);
   TUTTI_ASSIGN(const packing::Method method, method_of(algorithm));
   return packing::pack(collective, topology, method);
 }
 
 Result<ir::Schedule> make_packed(const Collective& collective, const packing::Packing& packing,
                                  std::string_view algorithm, uint32_t chunks) {
+  const packing::TreeScheduleOptions options{std::string(algorithm), chunks};
   try {
-    return packing::tree_schedule(collective, packing.trees, {std::string(algorithm), chunks});
+    if (!packing.rings.empty()) return ring_schedule(collective, packing.rings, options);
+    return packing::tree_schedule(collective, packing.trees, options);
   } catch (const std::length_error&) {
     return invalid(fmt::format("{} {} with {} chunks has too many steps; ask for fewer chunks",
                                to_string(collective.kind), algorithm, chunks));

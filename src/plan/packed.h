@@ -1,7 +1,8 @@
 // Algorithms that are made for one topology: `packed` (exact tree packing), `blink` (Blink's trees,
-// to compare), `quick` (packing/quick_trees.h: trees for short messages), `mixed` (fast and slow
-// links at once: plan/mixed.h) and `greedy` (synth/greedy_plan.h, which is its door). They stand
-// beside the catalogue of algorithm.h, whose entries need no topology.
+// to compare), `quick` (packing/quick_trees.h: trees for short messages), `rings` (packing/rings.h:
+// rings along links), `mixed` (fast and slow links at once: plan/mixed.h) and `greedy`
+// (synth/greedy_plan.h, which is its door). They stand beside the catalogue of algorithm.h, whose
+// entries need no topology.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ class PackedTrials {
   uint32_t num_slower_ = 0;  // in succession
 };
 
-// Packs for `packed` or `blink`; `quick` needs a size. Errors: those of packing::pack; kNotFound
-// for another name.
+// Packs for `packed`, `blink` or `rings`; `quick` needs a size. Errors: those of packing::pack and
+// find_rings; kNotFound for another name.
 [[nodiscard]] Result<packing::Packing> pack_for(const Collective& collective,
                                                 const topo::Topology& topology,
                                                 std::string_view algorithm);
@@ -68,8 +69,8 @@ struct PackedPlan {
   double ns = 0;  // simulated for `bytes`
 };
 
-// For `packed`, `blink` and `quick`. chunks 0: those of packed_chunk_choices that simulate fastest
-// for `bytes`.
+// For `packed`, `blink`, `quick` and `rings`. chunks 0: those of packed_chunk_choices that simulate
+// fastest for `bytes`.
 [[nodiscard]] Result<PackedPlan> plan_packed(const Collective& collective,
                                              const topo::Topology& topology,
                                              std::string_view algorithm, uint32_t chunks,

@@ -158,6 +158,18 @@ std::optional<Candidate> quick_candidate(const Collective& collective, uint64_t 
   return candidate;
 }
 
+// Beyond, their schedules have more steps than a trial should.
+constexpr uint32_t kMaxTriedRingRanks = 64;
+
+std::optional<Candidate> rings_candidate(const Collective& collective) {
+  const bool is_made = packing::is_packed(collective.kind, packing::Method::kExact) &&
+                       collective.num_ranks > 1 && collective.num_ranks <= kMaxTriedRingRanks;
+  if (!is_made) return std::nullopt;
+  Candidate candidate;
+  candidate.algorithm = topology_algorithm(collective.kind, "rings");
+  return candidate;
+}
+
 std::optional<Candidate> greedy_candidate(const Collective& collective) {
   if (!synth::is_greedy(collective.kind) || collective.num_ranks < 2) return std::nullopt;
   Candidate candidate;
@@ -209,8 +221,10 @@ class Contest {
     run(candidate, std::move(plan->schedule));
   }
 
-  void try_quick(Candidate& candidate) {
-    auto plan = plan_packed(collective_, members_, "quick", 0, options_.conditions.bytes);
+  // `quick` and `rings`, with the pieces that are best for the size.
+  void try_planned(Candidate& candidate) {
+    auto plan =
+        plan_packed(collective_, members_, candidate.algorithm->name, 0, options_.conditions.bytes);
     if (!plan) return skip(candidate, plan.error().message);
     candidate.options.chunks = plan->chunks;
     run(candidate, std::move(plan->schedule));
@@ -321,8 +335,12 @@ Result<Selection> select(const Collective& collective, const topo::Topology& top
     all.push_back(*std::move(greedy));
   }
   if (auto quick = quick_candidate(collective, bytes)) {
-    contest.try_quick(*quick);
+    contest.try_planned(*quick);
     all.push_back(*std::move(quick));
+  }
+  if (auto rings = rings_candidate(collective)) {
+    contest.try_planned(*rings);
+    all.push_back(*std::move(rings));
   }
   PackedCandidates packed = list_packed(collective, members);
   if (packed.packing) {

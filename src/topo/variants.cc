@@ -54,6 +54,29 @@ Result<Topology> subset(const Topology& topology, const std::vector<Rank>& ranks
   return result;
 }
 
+Result<Topology> with_relays(const Topology& topology, const std::vector<NodeId>& devices) {
+  Topology result = topology;
+  for (const NodeId device : devices) {
+    if (device.value >= topology.nodes.size()) {
+      return invalid(fmt::format("{} has no node {}", topology.name, device.value));
+    }
+    Node& node = result.nodes[device.value];
+    const auto held = std::find(topology.ranks.begin(), topology.ranks.end(), device);
+    if (held != topology.ranks.end()) {
+      return invalid(
+          fmt::format("{} holds rank {}, which passes data on anyhow; a relay is a "
+                      "device without a rank",
+                      node.name, held - topology.ranks.begin()));
+    }
+    if (node.kind != NodeKind::kDevice) {
+      return invalid(fmt::format("{} is no device but a {}; a relay is a device without a rank",
+                                 node.name, to_string(node.kind)));
+    }
+    node.kind = NodeKind::kSwitch;
+  }
+  return result;
+}
+
 Result<std::vector<Rank>> parse_ranks(std::string_view text, uint32_t num_ranks) {
   std::vector<Rank> ranks;
   for (const std::string_view part : split(text, ',')) {

@@ -16,6 +16,12 @@ namespace tutti::topo {
 // ranks, one that does not exist, and one given twice.
 [[nodiscard]] Result<Topology> subset(const Topology& topology, const std::vector<Rank>& ranks);
 
+// These devices pass messages on, as a switch does: routes go through them, and whoever counts what
+// links carry counts theirs. They must be devices without a rank (kInvalidArgument, naming it).
+// What moves the bytes on there is not part of the topology.
+[[nodiscard]] Result<Topology> with_relays(const Topology& topology,
+                                           const std::vector<NodeId>& devices);
+
 // "0,1,4,6" or "0-3,6", each below num_ranks.
 [[nodiscard]] Result<std::vector<Rank>> parse_ranks(std::string_view text, uint32_t num_ranks);
 

@@ -132,7 +132,8 @@ Result<Planned> pack_for_machine(const Making& making, uint64_t bytes) {
                                                         making.algorithm, making.chunks, bytes));
   Planned planned{std::move(plan.schedule), making.machine.name, {}, {}};
   add_trees(plan.packing, making.collective, 1, planned.trees);
-  planned.why.push_back(fmt::format("Trees: {}.", plan::packing::summary(plan.packing)));
+  planned.why.push_back(fmt::format("{}: {}.", plan.packing.rings.empty() ? "Trees" : "Rings",
+                                    plan::packing::summary(plan.packing)));
   const std::string bound =
       plan::packing::certificate(making.collective, making.machine, plan.packing);
   if (!bound.empty()) planned.why.push_back(fmt::format("Bound: {}.", bound));

@@ -10,19 +10,18 @@
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/chunking.h"
-#include "plan/algorithms/ring.h"
+#include "plan/algorithms/ring_pieces.h"
 
 namespace tutti::plan {
-namespace {
 
 using namespace ir;
 
-void write_all_gather_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
-  LaneWriter lane = b.add_lane(Rank{at.rank}, piece);
-  lane.send(input(piece), at.next());
-  for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
-    const Region block = output(at.behind(distance) * num_pieces + piece);
-    if (distance + 1 < at.num_ranks) {
+void write_all_gather_piece(Builder& b, const RingSeat& at, const RingPiece& piece) {
+  LaneWriter lane = b.add_lane(Rank{at.rank()}, piece.channel);
+  lane.send(input(piece.index), at.next());
+  for (uint32_t distance = 1; distance < at.num_ranks(); ++distance) {
+    const Region block = output(at.behind(distance) * piece.count + piece.index);
+    if (distance + 1 < at.num_ranks()) {
       lane.recv_copy_send(block, at.previous(), at.next());
     } else {
       lane.recv(block, at.previous());
@@ -30,14 +29,17 @@ void write_all_gather_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint3
   }
 }
 
+namespace {
+
 Result<Schedule> all_gather_ring(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const uint32_t num_pieces,
                chunks_per_block(collective, options.chunks != 0 ? options.chunks : 1));
   Builder b(collective, {.name = "ring", .chunks_per_block = num_pieces});
   const uint32_t p = b.num_ranks();
+  const std::vector<uint32_t> by_number = ring_by_number(p);
   for (uint32_t r = 0; r < p; ++r) {
     for (uint32_t piece = 0; p > 1 && piece < num_pieces; ++piece) {
-      write_all_gather_piece(b, {r, p}, num_pieces, piece);
+      write_all_gather_piece(b, {by_number, r}, {piece, num_pieces, piece});
     }
     b.add_lane(Rank{r}).copy(input(0, num_pieces), output(r * num_pieces, num_pieces));
   }

@@ -13,26 +13,27 @@
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/chunking.h"
-#include "plan/algorithms/ring.h"
+#include "plan/algorithms/ring_pieces.h"
 
 namespace tutti::plan {
-namespace {
 
 using namespace ir;
 
-void write_all_reduce_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
-  LaneWriter lane = b.add_lane(Rank{at.rank}, piece);
-  const auto index = [&](uint32_t chunk) { return chunk * num_pieces + piece; };
-  lane.send(input(index(at.rank)), at.next());
-  for (uint32_t distance = 1; distance < at.num_ranks; ++distance) {
+void write_all_reduce_piece(Builder& b, const RingSeat& at, const RingPiece& piece) {
+  LaneWriter lane = b.add_lane(Rank{at.rank()}, piece.channel);
+  const auto index = [&](uint32_t chunk) { return chunk * piece.count + piece.index; };
+  lane.send(input(index(at.rank())), at.next());
+  for (uint32_t distance = 1; distance < at.num_ranks(); ++distance) {
     const uint32_t sum = index(at.behind(distance));
     lane.recv_reduce_copy_send(input(sum), output(sum), at.previous(), at.next());
   }
-  for (uint32_t distance = 0; distance + 2 < at.num_ranks; ++distance) {
+  for (uint32_t distance = 0; distance + 2 < at.num_ranks(); ++distance) {
     lane.recv_copy_send(output(index(at.behind(distance))), at.previous(), at.next());
   }
   lane.recv(output(index(at.ahead(2))), at.previous());
 }
+
+namespace {
 
 Result<Schedule> all_reduce_ring(const Collective& collective, const Options& options) {
   const uint32_t p = collective.num_ranks;
@@ -40,9 +41,10 @@ Result<Schedule> all_reduce_ring(const Collective& collective, const Options& op
   TUTTI_ASSIGN(const uint32_t num_chunks, chunks_per_block(collective, uint64_t{p} * num_pieces));
   Builder b(collective, {.name = "ring", .chunks_per_block = num_chunks});
   if (p == 1) b.add_lane(Rank{0}).copy(input(0, num_chunks), output(0, num_chunks));
+  const std::vector<uint32_t> by_number = ring_by_number(p);
   for (uint32_t r = 0; p > 1 && r < p; ++r) {
     for (uint32_t piece = 0; piece < num_pieces; ++piece) {
-      write_all_reduce_piece(b, {r, p}, num_pieces, piece);
+      write_all_reduce_piece(b, {by_number, r}, {piece, num_pieces, piece});
     }
   }
   return std::move(b).finish();

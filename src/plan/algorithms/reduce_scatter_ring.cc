@@ -12,33 +12,36 @@
 #include "ir/builder.h"
 #include "plan/algorithms/catalogue.h"
 #include "plan/algorithms/chunking.h"
-#include "plan/algorithms/ring.h"
+#include "plan/algorithms/ring_pieces.h"
 
 namespace tutti::plan {
-namespace {
 
 using namespace ir;
 
+namespace {
 constexpr uint32_t kTravelPositions = 2;
+}  // namespace
 
-void write_reduce_scatter_piece(Builder& b, RingPlace at, uint32_t num_pieces, uint32_t piece) {
-  const Rank rank{at.rank};
-  LaneWriter lane = b.add_lane(rank, piece);
+void write_reduce_scatter_piece(Builder& b, const RingSeat& at, const RingPiece& piece) {
+  const Rank rank{at.rank()};
+  LaneWriter lane = b.add_lane(rank, piece.channel);
   const auto own = [&](uint32_t distance) {
-    return input(at.behind(distance) * num_pieces + piece);
+    return input(at.behind(distance) * piece.count + piece.index);
   };
   lane.send(own(1), at.next());
   uint32_t travel[kTravelPositions];
   StepRef user[kTravelPositions];
-  for (uint32_t distance = 2; distance < at.num_ranks; ++distance) {
+  for (uint32_t distance = 2; distance < at.num_ranks(); ++distance) {
     const uint32_t i = distance % kTravelPositions;
     const bool is_fresh = distance < 2 + kTravelPositions;
     if (is_fresh) travel[i] = b.add_scratch(rank, kAnyChunk);
     user[i] = lane.recv_reduce_copy_send(own(distance), scratch(travel[i]), at.previous(),
                                          at.next(), is_fresh ? After() : After({&user[i], 1}));
   }
-  lane.recv_reduce(own(0), output(piece), at.previous());
+  lane.recv_reduce(own(0), output(piece.index), at.previous());
 }
+
+namespace {
 
 Result<Schedule> reduce_scatter_ring(const Collective& collective, const Options& options) {
   TUTTI_ASSIGN(const uint32_t num_pieces,
@@ -46,9 +49,10 @@ Result<Schedule> reduce_scatter_ring(const Collective& collective, const Options
   Builder b(collective, {.name = "ring", .chunks_per_block = num_pieces});
   const uint32_t p = b.num_ranks();
   if (p == 1) b.add_lane(Rank{0}).copy(input(0, num_pieces), output(0, num_pieces));
+  const std::vector<uint32_t> by_number = ring_by_number(p);
   for (uint32_t r = 0; p > 1 && r < p; ++r) {
     for (uint32_t piece = 0; piece < num_pieces; ++piece) {
-      write_reduce_scatter_piece(b, {r, p}, num_pieces, piece);
+      write_reduce_scatter_piece(b, {by_number, r}, {piece, num_pieces, piece});
     }
   }
   return std::move(b).finish();

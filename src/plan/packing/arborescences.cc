@@ -6,8 +6,9 @@
 //
 // The test of an edge (x, y) for a batch: only sets Z with y, without x, that the batch has touched
 // lose a link and no duty. The least that they have to spare is a minimum cut between x and y, in
-// the graph with a node for every other batch: x feeds it with its weight, and it feeds, without
-// limit, all ranks the batch has touched.
+// the graph with a node for every other batch: a source, which is x or as good as x, feeds it with
+// its weight, and it feeds, without limit, all ranks the batch has touched. From one test to the
+// next little of that graph changes, so it is kept, and only capacities are set.
 //
 // Ranks near the root are asked first for an edge, which makes shallow trees.
 #include "plan/packing/arborescences.h"
@@ -27,20 +28,120 @@ struct Batch {
   [[nodiscard]] bool has(uint32_t r) const { return r == tree.root || tree.parent[r] != kNoParent; }
 };
 
+// The graph of the test: links that are left, and the batches that wait for their turn.
+class Waiting {
+ public:
+  explicit Waiting(const Graph& graph)
+      : num_ranks_(graph.num_ranks),
+        source_(graph.num_ranks),
+        flow_(graph.num_ranks + 1),
+        links_(graph.num_ranks, std::vector<uint32_t>(graph.num_ranks, kNoArc)),
+        at_root_(graph.num_ranks, 0) {
+    for (uint32_t a = 0; a < num_ranks_; ++a) {
+      from_source_.push_back(flow_.add(source_, a, 0));
+      for (uint32_t b = 0; b < num_ranks_; ++b) {
+        if (graph.capacity[a][b] > 0) links_[a][b] = flow_.add(a, b, graph.capacity[a][b]);
+      }
+    }
+  }
+
+  void set_link(uint32_t a, uint32_t b, int64_t capacity) {
+    flow_.set_capacity(links_[a][b], capacity);
+  }
+
+  void push(Batch batch) {
+    weight_ += batch.tree.weight;
+    // One that has touched its root alone needs no node of its own, and most are so.
+    if (batch.touched.size() == 1) {
+      at_root_[batch.tree.root] += batch.tree.weight;
+      feed_root(batch.tree.root);
+      nodes_of_.push_back(kNoArc);
+    } else {
+      nodes_of_.push_back(take_node());
+      const Node& node = nodes_[nodes_of_.back()];
+      flow_.set_capacity(node.from_source, batch.tree.weight);
+      for (const uint32_t r : batch.touched) flow_.set_capacity(node.to_rank[r], kUnlimited);
+    }
+    batches_.push_back(std::move(batch));
+  }
+
+  Batch pop() {
+    Batch batch = std::move(batches_.back());
+    batches_.pop_back();
+    weight_ -= batch.tree.weight;
+    const uint32_t number = nodes_of_.back();
+    nodes_of_.pop_back();
+    if (number == kNoArc) {
+      at_root_[batch.tree.root] -= batch.tree.weight;
+      feed_root(batch.tree.root);
+      return batch;
+    }
+    const Node& node = nodes_[number];
+    flow_.set_capacity(node.from_source, 0);
+    for (const uint32_t r : batch.touched) flow_.set_capacity(node.to_rank[r], 0);
+    free_.push_back(number);
+    return batch;
+  }
+
+  [[nodiscard]] bool is_empty() const { return batches_.empty(); }
+
+  // How often a batch that does not wait may take the link from x to y.
+  int64_t spare(uint32_t x, uint32_t y) {
+    flow_.set_capacity(from_source_[x], kUnlimited);
+    const int64_t flow = flow_.run(source_, y);
+    feed_root(x);
+    return flow - weight_;
+  }
+
+ private:
+  static constexpr uint32_t kNoArc = UINT32_MAX;
+  struct Node {
+    uint32_t from_source;
+    std::vector<uint32_t> to_rank;
+  };
+
+  void feed_root(uint32_t r) { flow_.set_capacity(from_source_[r], at_root_[r]); }
+
+  uint32_t take_node() {
+    if (free_.empty()) {
+      const uint32_t node = flow_.add_node();
+      nodes_.push_back({flow_.add(source_, node, 0), {}});
+      for (uint32_t r = 0; r < num_ranks_; ++r) {
+        nodes_.back().to_rank.push_back(flow_.add(node, r, 0));
+      }
+      free_.push_back(static_cast<uint32_t>(nodes_.size() - 1));
+    }
+    const uint32_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+
+  uint32_t num_ranks_;
+  uint32_t source_;
+  Flow flow_;
+  std::vector<std::vector<uint32_t>> links_;  // arcs
+  std::vector<uint32_t> from_source_;         // arcs
+  std::vector<int64_t> at_root_;              // weight of those that have touched this root alone
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> free_;  // of these
+  std::vector<Batch> batches_;
+  std::vector<uint32_t> nodes_of_;  // by batch
+  int64_t weight_ = 0;              // of all
+};
+
 class Packer {
  public:
   Packer(const Graph& graph, const std::vector<int64_t>& demand)
-      : num_ranks_(graph.num_ranks), capacity_(graph.capacity) {
+      : num_ranks_(graph.num_ranks), capacity_(graph.capacity), open_(graph) {
     for (uint32_t r = 0; r < num_ranks_; ++r) {
       if (demand[r] == 0) continue;
-      open_.push_back({{r, std::vector<uint32_t>(num_ranks_, kNoParent), demand[r]}, {r}});
+      open_.push({{r, std::vector<uint32_t>(num_ranks_, kNoParent), demand[r]}, {r}});
     }
   }
 
   std::vector<Tree> run() && {
-    while (!open_.empty()) {
-      Batch batch = std::move(open_.back());
-      open_.pop_back();
+    while (!open_.is_empty()) {
+      Batch batch = open_.pop();
       while (batch.touched.size() < num_ranks_) grow(batch);
       done_.push_back(std::move(batch.tree));
     }
@@ -52,7 +153,7 @@ class Packer {
     for (const uint32_t x : batch.touched) {
       for (uint32_t y = 0; y < num_ranks_; ++y) {
         if (batch.has(y) || capacity_[x][y] == 0) continue;
-        const int64_t room = room_for(batch, x, y);
+        const int64_t room = std::min({batch.tree.weight, capacity_[x][y], open_.spare(x, y)});
         if (room <= 0) continue;
         take(batch, x, y, room);
         return;
@@ -61,39 +162,22 @@ class Packer {
     TUTTI_CHECK(false, "a tree of a supported demand can always grow");
   }
 
-  int64_t room_for(const Batch& batch, uint32_t x, uint32_t y) const {
-    Flow flow(num_ranks_ + static_cast<uint32_t>(open_.size()));
-    flow.add_all(capacity_);
-    int64_t others = 0;
-    for (uint32_t i = 0; i < open_.size(); ++i) {
-      const Batch& other = open_[i];
-      others += other.tree.weight;
-      if (other.touched.size() == 1) {  // needs no node of its own, and most are so
-        if (other.tree.root != x) flow.add(x, other.tree.root, other.tree.weight);
-        continue;
-      }
-      const uint32_t node = num_ranks_ + i;
-      flow.add(x, node, other.tree.weight);
-      for (const uint32_t r : other.touched) flow.add(node, r, kUnlimited);
-    }
-    return std::min({batch.tree.weight, capacity_[x][y], flow.run(x, y) - others});
-  }
-
   void take(Batch& batch, uint32_t x, uint32_t y, int64_t copies) {
     if (copies < batch.tree.weight) {
       Batch rest = batch;
       rest.tree.weight -= copies;
       batch.tree.weight = copies;
-      open_.push_back(std::move(rest));
+      open_.push(std::move(rest));
     }
     capacity_[x][y] -= copies;
+    open_.set_link(x, y, capacity_[x][y]);
     batch.tree.parent[y] = x;
     batch.touched.push_back(y);
   }
 
   uint32_t num_ranks_;
   std::vector<std::vector<int64_t>> capacity_;
-  std::vector<Batch> open_;
+  Waiting open_;
   std::vector<Tree> done_;
 };
 

@@ -52,6 +52,46 @@ Bound as_bound(const Graph& graph, const std::vector<bool>& inside, int64_t dema
   return bound;
 }
 
+// The ranks, if any, that cannot take in `rate` times what they need, and what messages into them
+// carry. Each rank is two nodes: one sends, as much as its links take; the other, numbered after
+// all nodes of the graph, takes in.
+std::optional<Bound> short_of_arrivals(const Graph& graph, const std::vector<int64_t>& needed,
+                                       Fraction rate) {
+  const uint32_t n = graph.num_nodes();
+  const auto taking = [&](uint32_t node) { return node < graph.num_ranks ? n + node : node; };
+  const uint32_t source = n + graph.num_ranks;
+  Flow flow(source + 2);
+  for (uint32_t a = 0; a < n; ++a) {
+    for (uint32_t b = 0; b < n; ++b) {
+      const int64_t units = graph.capacity[a][b] * rate.denominator();
+      if (units > 0) flow.add(a, taking(b), units);
+    }
+  }
+  int64_t total = 0;
+  for (uint32_t r = 0; r < graph.num_ranks; ++r) {
+    flow.add(source, r, kUnlimited);
+    flow.add(taking(r), source + 1, needed[r] * rate.numerator());
+    total += needed[r] * rate.numerator();
+  }
+  if (flow.run(source, source + 1) == total) return std::nullopt;
+  const std::vector<bool> before = flow.source_side();
+  Bound bound;
+  bound.is_entering = bound.is_by_arrivals = true;
+  int64_t all_needed = 0;
+  for (uint32_t r = 0; r < graph.num_ranks; ++r) {
+    if (before[taking(r)] || needed[r] == 0) continue;
+    bound.groups.push_back({r});
+    all_needed += needed[r];
+  }
+  for (uint32_t a = 0; a < n; ++a) {
+    for (uint32_t b = 0; b < n; ++b) {
+      if (before[a] && !before[taking(b)]) bound.crossing += graph.capacity[a][b];
+    }
+  }
+  bound.rate = Fraction(bound.crossing, all_needed);
+  return bound;
+}
+
 // What leaves the ranks of `group`, with the switches around them that make it least.
 int64_t least_leaving(const Graph& graph, const std::vector<uint32_t>& group) {
   if (group.size() == graph.num_ranks) return 0;
@@ -89,11 +129,12 @@ std::vector<std::vector<uint32_t>> best_partition(const Graph& graph, Fraction r
       if (i < j) gain += std::max<int64_t>(y[i], 0);
     }
     y[j] = flow.run(j, sink) - gain - 2 * rate.numerator();
+    const std::vector<bool> tight = flow.source_side();
     std::vector<uint32_t> joined = {j};
     std::vector<std::vector<uint32_t>> kept;
     for (auto& group : groups) {
-      const bool meets = std::any_of(group.begin(), group.end(),
-                                     [&](uint32_t r) { return flow.source_side()[r]; });
+      const bool meets =
+          std::any_of(group.begin(), group.end(), [&](uint32_t r) { return tight[r]; });
       if (meets) joined.insert(joined.end(), group.begin(), group.end());
       if (!meets) kept.push_back(std::move(group));
     }
@@ -144,6 +185,21 @@ Bound least_cut(const Graph& graph, const std::vector<int64_t>& demand) {
   while (const auto lower = violated(graph, demand, bound.rate)) {
     bound = as_bound(graph, *lower, demand_in(*lower, demand));
   }
+  return bound;
+}
+
+// Newton's way down again, from a rate that one rank alone cannot take in.
+Bound least_arrivals(const Graph& graph, const std::vector<int64_t>& demand) {
+  const int64_t total = std::accumulate(demand.begin(), demand.end(), int64_t{0});
+  std::vector<int64_t> needed;
+  for (const int64_t own : demand) needed.push_back(total - own);
+  int64_t all_links = 1;
+  for (const auto& row : graph.capacity) {
+    all_links = std::accumulate(row.begin(), row.end(), all_links);
+  }
+  Bound bound;
+  bound.rate = all_links;
+  while (auto lower = short_of_arrivals(graph, needed, bound.rate)) bound = *std::move(lower);
   return bound;
 }
 

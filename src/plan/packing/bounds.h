@@ -6,6 +6,11 @@
 // a set A of nodes must leave it if some rank is outside. So the rate per unit of demand is at most
 // B+(A) / d(A), and the least of these is reached (Edmonds for one root; ForestColl for many).
 //
+// Where a switch gives out more than it takes in (a NIC that two GPUs share), that is not reached.
+// There it helps to count arrivals: rank r must take in all but d(r), each byte in a message of its
+// own, so any set of ranks needs messages into it at that rate, summed; a flow tells how much they
+// carry.
+//
 // all_reduce: cut the ranks into k groups. However it is done, 2(k - 1) copies of every byte cross
 // between groups: k - 1 to bring the contributions together, k - 1 to spread the result. So the
 // rate is at most (what can leave the groups, summed) / 2(k - 1). Where links are as fast both ways
@@ -27,11 +32,15 @@ struct Bound {
   Fraction rate = 0;
   std::vector<std::vector<uint32_t>> groups = {};  // one for a cut, several for a partition
   int64_t crossing = 0;
-  bool is_entering = false;  // what enters the groups counts, not what leaves
+  bool is_entering = false;     // what enters the groups counts, not what leaves
+  bool is_by_arrivals = false;  // each group is a rank, and what reaches all of them is counted
 };
 
 // Per unit of demand. `demand` is indexed by rank, not all zero; there are at least two ranks.
 [[nodiscard]] Bound least_cut(const Graph& graph, const std::vector<int64_t>& demand);
+
+// The same, by arrivals. Between the ranks of `groups` and all others.
+[[nodiscard]] Bound least_arrivals(const Graph& graph, const std::vector<int64_t>& demand);
 
 // Whether trees of these demands fit: every rank can be reached by all of them at once.
 [[nodiscard]] bool supports(const Graph& graph, const std::vector<int64_t>& demand);

@@ -33,6 +33,18 @@ class Words {
                        rate(packing_.bound.crossing), links_of(inside));
   }
 
+  [[nodiscard]] std::string arrivals() const {
+    Nodes ranks;
+    for (const Nodes& group : packing_.bound.groups) ranks.push_back(group.front());
+    const bool are_all = ranks.size() == collective_.num_ranks;
+    return fmt::format(
+        "{} must {} each of {}, in messages of its own, and all {} these carry {} "
+        "together",
+        what_crosses(collective_.num_ranks - 1), packing_.bound.is_entering ? "enter" : "leave",
+        are_all ? fmt::format("the {} ranks", ranks.size()) : names(ranks),
+        packing_.bound.is_entering ? "into" : "out of", rate(packing_.bound.crossing));
+  }
+
   [[nodiscard]] std::string partition() const {
     const size_t k = packing_.bound.groups.size();
     std::string groups = fmt::format("the {} groups", k);
@@ -142,17 +154,22 @@ std::string certificate(const Collective& collective, const topo::Topology& topo
                         const Packing& packing) {
   if (packing.bound.groups.empty()) return "";
   const Words words(collective, topology, packing);
-  std::string text =
-      fmt::format("at most {:.4g} GB/s: {}", packing.bound_gbps,
-                  packing.bound.groups.size() == 1 ? words.cut() : words.partition());
+  std::string text = fmt::format("at most {:.4g} GB/s: {}", packing.bound_gbps,
+                                 packing.bound.is_by_arrivals       ? words.arrivals()
+                                 : packing.bound.groups.size() == 1 ? words.cut()
+                                                                    : words.partition());
   if (packing.whole_gbps > packing.bound_gbps * (1 + kRounding)) {
-    text += fmt::format("; with the links that are left out ({}) at most {:.4g} GB/s",
-                        left_out(topology, packing.fabric), packing.whole_gbps);
+    const std::string classes = left_out(topology, packing.fabric);
+    text +=
+        fmt::format("; {} at most {:.4g} GB/s",
+                    classes.empty() ? "on ways that no message takes"
+                                    : fmt::format("with the links that are left out ({})", classes),
+                    packing.whole_gbps);
   }
   if (packing.relay_gbps > packing.bound_gbps * (1 + kRounding)) {
     text += fmt::format(
-        "; if devices that hold no rank relayed at most {:.4g} GB/s (make ranks of them: a "
-        "schedule has steps for ranks only)",
+        "; if devices that hold no rank relayed at most {:.4g} GB/s (--relays names "
+        "them)",
         packing.relay_gbps);
   }
   return text;
@@ -161,17 +178,23 @@ std::string certificate(const Collective& collective, const topo::Topology& topo
 double least_ns(const topo::Topology& topology, const Packing& packing, uint64_t bytes) {
   if (packing.bound.groups.empty()) return 0;
   const double carried_ns = static_cast<double>(bytes) / packing.bound_gbps;
-  if (packing.bound.groups.size() > 1) return carried_ns;  // whose switches are on neither side
-  std::vector<bool> inside(topology.nodes.size(), false);
-  for (const uint32_t node : packing.bound.groups.front()) {
-    inside[packing.fabric.graph.nodes[node].value] = true;
+  if (packing.bound.is_by_arrivals || packing.bound.groups.size() > 1)
+    return carried_ns;  // whose switches are on neither side
+  const Graph& graph = packing.fabric.graph;
+  std::vector<bool> inside(graph.num_nodes(), false);
+  for (const uint32_t node : packing.bound.groups.front()) inside[node] = true;
+  std::set<std::pair<topo::NodeId, topo::NodeId>> crossing;  // a switch may be on both sides
+  for (uint32_t a = 0; a < graph.num_nodes(); ++a) {
+    for (uint32_t b = 0; b < graph.num_nodes(); ++b) {
+      const bool crosses =
+          packing.bound.is_entering ? inside[b] && !inside[a] : inside[a] && !inside[b];
+      if (crosses && graph.capacity[a][b] > 0) crossing.emplace(graph.nodes[a], graph.nodes[b]);
+    }
   }
   double latency_ns = std::numeric_limits<double>::infinity();
   for (size_t l = 0; l < topology.links.size(); ++l) {
     const topo::Link& link = topology.links[l];
-    const auto [from, to] =
-        packing.bound.is_entering ? std::pair(link.to, link.from) : std::pair(link.from, link.to);
-    const bool crosses = packing.fabric.is_used[l] && inside[from.value] && !inside[to.value];
+    const bool crosses = packing.fabric.is_used[l] && crossing.contains({link.from, link.to});
     if (crosses) latency_ns = std::min(latency_ns, link.latency_ns);
   }
   return carried_ns + latency_ns;
@@ -183,6 +206,10 @@ std::string summary(const Packing& packing) {
   const std::string verdict = ratio > 1 - kRounding
                                   ? "as fast as any schedule on these links can be"
                                   : fmt::format("{:.1f} % of what the bound allows", 100 * ratio);
+  if (const size_t count = packing.rings.size(); count > 0) {
+    return fmt::format("{} ring{} {} {:.4g} GB/s, {}", count, count == 1 ? "" : "s",
+                       count == 1 ? "carries" : "carry", packing.routed_gbps, verdict);
+  }
   const bool one = packing.trees.size() == 1;
   return fmt::format("{} tree{} of depth {} {} {:.4g} GB/s, {}", packing.trees.size(),
                      one ? "" : "s", packing.depth, one ? "carries" : "carry", packing.routed_gbps,

@@ -2,8 +2,9 @@
 // numbers. A topology becomes one exactly: rates are read to the kB/s and divided by what they have
 // in common.
 //
-// Devices that hold no rank are not part of it: a schedule has steps for ranks only, so nobody
-// could relay there. What it would be worth is told all the same (Fabric::relayed).
+// Devices that hold no rank are not part of it, unless the topology says that they pass messages on
+// (topo::with_relays): then they are switches. What it would be worth is told all the same
+// (Fabric::relayed).
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,11 @@ struct Graph {
 
 // Capacities times numerator, divided by denominator, rounded down; the unit is adjusted.
 [[nodiscard]] Graph scaled(const Graph& graph, int64_t numerator, int64_t denominator);
+
+// Each switch as many nodes as it has crossings that no message joins (Graph::routes): a PCIe
+// switch that passes messages from GPUs to a NIC and from the NIC to GPUs, but none between its
+// GPUs, is two. What cannot be is then in no bound. Links that no route takes are gone.
+[[nodiscard]] Graph with_crossings_apart(const Graph& graph);
 
 // A part of a topology's links.
 struct Fabric {

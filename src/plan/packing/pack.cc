@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -25,7 +26,7 @@ namespace {
 // Each share is a chunk of its own; where the exact optimum needs more than this many of a block
 // the best with this many is taken, and the ratio to the bound says what that costs.
 constexpr int64_t kMaxShares = 64;
-constexpr int64_t kMaxSharesOfMany = 16;  // ranks, beyond kMaxExactRanks
+constexpr int64_t kMaxSharesOfMany = 32;  // ranks, beyond kMaxExactRanks
 // Undirected trees come one by one, and each is a pipeline with lanes of its own.
 constexpr int64_t kMaxSpanningTrees = 48;
 // Up to here, where the routes alone do not reach the bound, other ways through switches and other
@@ -89,9 +90,21 @@ bool has_switches(const Graph& graph) {
   return false;
 }
 
-// Out-trees; `rate` is the least cut's.
-Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate, Ways ways,
-                const ShareCount& count) {
+// With balanced switches where these lose nothing: splitting then loses nothing either.
+Graph ready_to_split(const Graph& graph, const std::vector<int64_t>& demand, Fraction rate) {
+  if (!has_switches(graph)) return graph;
+  Graph even = balanced(graph);
+  const double wanted = boost::rational_cast<double>(rate) * graph.unit_gbps;
+  const double left = boost::rational_cast<double>(least_cut(even, demand).rate) * even.unit_gbps;
+  return left >= wanted * (1 - kRounding) ? even : graph;
+}
+
+// Out-trees; `rate` is the bound's.
+Trees out_trees(const Graph& given, const std::vector<int64_t>& demand, Fraction given_rate,
+                Ways ways, const ShareCount& count) {
+  const Graph graph = ready_to_split(given, demand, given_rate);
+  const Fraction rate =
+      given_rate * static_cast<int64_t>(std::llround(given.unit_gbps / graph.unit_gbps));
   Scaled fit = cut_for_trees(graph, demand, rate, count);
   const bool with_switches = has_switches(graph);
   const auto split = [&] {
@@ -99,8 +112,8 @@ Trees out_trees(const Graph& graph, const std::vector<int64_t>& demand, Fraction
     if (!supports(fit.graph, times(demand, fit.shares))) {
       // Ways were lacking, or a switch takes in more than it gives out. Then the most that is left,
       // split in fine units so that rounding costs nothing more.
-      const Graph fine = scaled(graph, kFine, 1);
-      const auto shares = boost::rational_cast<int64_t>(rate * kFine);
+      const Graph fine = scaled(given, kFine, 1);
+      const auto shares = boost::rational_cast<int64_t>(given_rate * kFine);
       const Graph logical = without_switches(fine, times(demand, shares), Ways::kEvenly);
       const Fraction rest = least_cut(logical, demand).rate;
       fit = rest > 0 ? cut_for_trees(logical, demand, rest, count) : Scaled{logical, 0};
@@ -226,9 +239,13 @@ double fraction_of(const std::vector<Tree>& trees, const Tree& tree) {
 
 Bound bound_of(const Collective& collective, const Graph& graph) {
   if (collective.kind == CollectiveKind::kAllReduce) return least_partition(graph);
-  if (!is_upward(collective.kind)) return least_cut(graph, demand_of(collective));
-  Bound bound = least_cut(reversed(graph), demand_of(collective));
-  bound.is_entering = true;
+  const bool is_up = is_upward(collective.kind);
+  const Graph down = is_up ? reversed(graph) : graph;
+  Bound bound = least_cut(down, demand_of(collective));
+  if (Bound arrivals = least_arrivals(down, demand_of(collective)); arrivals.rate < bound.rate) {
+    bound = std::move(arrivals);
+  }
+  if (is_up) bound.is_entering = !bound.is_entering;
   return bound;
 }
 
@@ -293,8 +310,7 @@ Status add_trees(const Collective& collective, const topo::Topology& topology, M
     packing.routed_gbps = routed_rate(collective, topology, packing.trees);
   } else {
     const bool is_small = collective.num_ranks <= kMaxExactRanks;
-    const bool is_quick = is_small || is_rooted(collective.kind);
-    try_ways(collective, topology, is_quick ? Ways::kRoutesOnly : Ways::kEvenly, packing);
+    try_ways(collective, topology, Ways::kRoutesOnly, packing);
     // Beside fast links only the routes are slow.
     const bool may_leave_routes = method == Method::kExact;
     if (may_leave_routes && !is_best(packing) && (is_small || packing.routed_gbps == 0)) {
@@ -389,6 +405,10 @@ Result<Packing> bounds_for(const Collective& collective, const topo::Topology& t
   TUTTI_ASSIGN(packing.fabric,
                fabric_of(topology, method == Method::kSlow ? Links::kSlow : Links::kFast));
   if (collective.num_ranks == 1) return packing;
+  // Trees that go up and down want links that are the same both ways, which crossings are not.
+  if (collective.kind != CollectiveKind::kAllReduce) {
+    packing.fabric.graph = with_crossings_apart(packing.fabric.graph);
+  }
   const Graph& graph = packing.fabric.graph;
   packing.bound = bound_of(collective, graph);
   packing.bound_gbps = gbps_of(collective, graph, packing.bound.rate);

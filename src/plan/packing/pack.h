@@ -26,7 +26,8 @@ enum class Method : uint8_t {
 struct Packing {
   std::vector<Tree> trees;
   uint32_t depth = 0;
-  Fabric fabric;           // what the trees were packed on
+  std::vector<Ring> rings = {};  // where the trees are chains along these: rings.h
+  Fabric fabric;                 // what the trees were packed on
   Bound bound;             // of the fabric; in the reversed graph for reduce and reduce_scatter
   double bound_gbps = 0;   // no schedule that keeps to the fabric is faster
   double whole_gbps = 0;   // no schedule at all is faster

@@ -178,7 +178,52 @@ class Splitter {
   int64_t total_;
 };
 
+// Divides without remainder by what fans of up to 16 links need.
+constexpr int64_t kFinePart = 720'720;
+// Where rates have little in common, units are fine already, and sums must stay below 2^62.
+constexpr int64_t kCoarseUnits = 10'000;
+
+int64_t most_units(const Graph& graph) {
+  int64_t most = 0;
+  for (const auto& row : graph.capacity)
+    most = std::max(most, *std::max_element(row.begin(), row.end()));
+  return most;
+}
+// A chain of switches passes on what the last of them can take.
+constexpr int kBalanceRounds = 64;
+
+// Whether something was cut down.
+bool balance(Graph& graph, uint32_t w) {
+  int64_t in = 0;
+  int64_t out = 0;
+  for (uint32_t n = 0; n < graph.num_nodes(); ++n) {
+    in += graph.capacity[n][w];
+    out += graph.capacity[w][n];
+  }
+  if (in == out) return false;
+  const auto cut_down = [&](int64_t& units) {
+    const __int128 part = static_cast<__int128>(units) * std::min(in, out) / std::max(in, out);
+    units = static_cast<int64_t>(part);
+  };
+  for (uint32_t n = 0; n < graph.num_nodes(); ++n) {
+    cut_down(in > out ? graph.capacity[n][w] : graph.capacity[w][n]);
+  }
+  return true;
+}
+
 }  // namespace
+
+Graph balanced(const Graph& graph) {
+  Graph result = scaled(graph, most_units(graph) <= kCoarseUnits ? kFinePart : 1, 1);
+  bool is_changed = true;
+  for (int round = 0; round < kBalanceRounds && is_changed; ++round) {
+    is_changed = false;
+    for (uint32_t w = graph.num_ranks; w < graph.num_nodes(); ++w) {
+      is_changed = balance(result, w) || is_changed;
+    }
+  }
+  return result;
+}
 
 Graph without_switches(const Graph& graph, const std::vector<int64_t>& demand, Ways ways) {
   return Splitter(graph, demand, ways).run();

@@ -10,6 +10,11 @@
 
 namespace tutti::plan::packing {
 
+// The same graph in fine units, every switch with its links cut down in proportion until it takes
+// in what it gives out: of a NIC that two GPUs share each gets half. No tree could use more of one
+// without less of another; whether these parts are the right ones a bound tells.
+[[nodiscard]] Graph balanced(const Graph& graph);
+
 enum class Ways : uint8_t {
   kAny,         // also such as no message between ranks takes (Graph::routes), where need be
   kRoutesOnly,  // only ways that messages take

@@ -21,6 +21,9 @@ struct Tree {
   }
 };
 
+// Ranks in the order of a ring; the last sends to the first.
+using Ring = std::vector<uint32_t>;
+
 // Of each rank: the number of hops from the root.
 [[nodiscard]] std::vector<uint32_t> depths(const Tree& tree);
 // Of the deepest rank, up or down.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/packing/pack.h"
+#include "plan/packing/rings.h"
 #include "topo/open.h"
 #include "topo/variants.h"
 
@@ -107,7 +108,6 @@ void expect_optimal(const topo::Topology& machine, double link_gbps,
     for (const uint32_t r : table[i].ranks) ranks.emplace_back(r);
     EXPECT_EQ(fragments[i].ranks, ranks);
     EXPECT_EQ(fragments[i].num_subsets, table[i].num_subsets);
-    EXPECT_EQ(bench::num_rings(fragments[i].links), table[i].rings) << i;
     const topo::Topology topology = topo::subset(machine, ranks).value();
     for (uint32_t root = 0; root < topology.num_ranks(); ++root) {
       double bound = 0;
@@ -118,6 +118,11 @@ void expect_optimal(const topo::Topology& machine, double link_gbps,
     const double best = table[i].all_reduce.over * link_gbps / table[i].all_reduce.under;
     EXPECT_DOUBLE_EQ(both.bound_gbps, best) << i;
     EXPECT_NEAR(both.routed_gbps, best, 1e-9 * best) << i;
+    const Rings shared = find_rings(topology, both.fabric).value();
+    const Rings rings = find_rings(topology, both.fabric, LinkSharing::kWholeLinks).value();
+    EXPECT_EQ(rings.on_fabric, table[i].rings > 0) << i;
+    EXPECT_GE(shared.gbps, rings.gbps * (1 - 1e-6)) << i;
+    EXPECT_NEAR(rings.on_fabric ? rings.gbps : 0, table[i].rings * link_gbps, 1e-6) << i;
   }
 }
 

@@ -61,6 +61,18 @@ TEST(Pack, ServesFragmentsAndOneRank) {
   }
 }
 
+// Only GPU 0 has NVLinks with both others. With GPU 5 between these, trees carry twice as much.
+TEST(Pack, GoesThroughRelays) {
+  const topo::Topology fragment = some_of("dgx-1v", {0, 1, 4});
+  const topo::Topology relayed =
+      topo::with_relays(fragment, {*topo::find_node(fragment, "gpu5")}).value();
+  const Collective broadcast{CollectiveKind::kBroadcast, 3};
+  EXPECT_EQ(pack(broadcast, fragment)->routed_gbps, 25);
+  EXPECT_EQ(pack(broadcast, relayed)->routed_gbps, 50);
+  EXPECT_EQ(pack(broadcast, relayed)->bound_gbps, 50);
+  expect_sound(relayed);
+}
+
 TEST(Pack, PacksAroundAFailedAndASlowLink) {
   const topo::Topology whole = machine("dgx-1v");
   const topo::Topology failed = topo::without_link(whole, "gpu0", "gpu3").value();

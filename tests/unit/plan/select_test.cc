@@ -44,14 +44,14 @@ TEST(Select, TakesThePipelineForALongMessageAndSaysThatBandwidthBoundsIt) {
   const Selection selection = select(kReduceOf8, switch_of(8), 1 << 28).value();
   EXPECT_EQ(selection.schedule.name, "packed");
   EXPECT_THAT(selection.why, HasSubstr("packed, chunks "));
-  EXPECT_THAT(selection.why, HasSubstr("next is chain, chunks 32"));
+  EXPECT_THAT(selection.why, HasSubstr("next is rings, chunks "));
   EXPECT_THAT(selection.why, HasSubstr("bound by bandwidth"));
 }
 
 TEST(Select, ListsEveryAlgorithmTheFastestFirst) {
   const Selection selection = select(kReduceOf8, switch_of(8), 1 << 20).value();
-  ASSERT_EQ(selection.candidates.size(), 25u)
-      << "three, two with six choices of chunks each, packed with eight, quick and greedy";
+  ASSERT_EQ(selection.candidates.size(), 26u)
+      << "three, two with six choices of chunks each, packed with eight, quick, rings and greedy";
   EXPECT_TRUE(std::is_sorted(selection.candidates.begin(), selection.candidates.end(),
                              [](const auto& a, const auto& b) { return a.ns < b.ns; }));
   EXPECT_EQ(selection.candidates.front().algorithm->name, selection.schedule.name);
@@ -142,8 +142,9 @@ TEST(Select, TriesGreedySchedulesWherePackedTreesAreNot) {
   const Selection selection = select(all_to_all, topo::open("torus:3x3").value(), 1 << 24).value();
   EXPECT_EQ(selection.schedule.name, "greedy");
   const Collective all_gather{.kind = CollectiveKind::kAllGather, .num_ranks = 25};
-  EXPECT_EQ(select(all_gather, topo::open("torus:5x5").value(), 1 << 26).value().schedule.name,
-            "greedy");
+  const Selection on_torus = select(all_gather, topo::open("torus:5x5").value(), 1 << 26).value();
+  EXPECT_THAT(described(on_torus), Contains(HasSubstr("greedy")));
+  EXPECT_EQ(on_torus.schedule.name, "rings") << "four of them fill every cable";
 }
 
 // Three in a row: no message goes from one end to the other, so half of the catalogue cannot run.
@@ -185,6 +186,20 @@ TEST(Select, TriesGreedySchedulesAndQuickTreesBesidePackedTrees) {
     EXPECT_TRUE(std::any_of(names.begin(), names.end(),
                             [&](const std::string& text) { return text.starts_with(name); }));
   }
+}
+
+// Rank numbers know nothing of NVLinks: 6 rings along these carry what one in rank order does not.
+TEST(Select, TriesRingsAlongLinks) {
+  const Collective all_reduce{.kind = CollectiveKind::kAllReduce, .num_ranks = 8};
+  const Selection selection = select(all_reduce, topo::open("dgx-1v").value(), 1 << 26).value();
+  double along_links = 0;
+  double by_number = 0;
+  for (const Candidate& candidate : selection.candidates) {
+    if (candidate.algorithm->name == "rings") along_links = candidate.ns;
+    if (candidate.algorithm->name == "ring" && by_number == 0) by_number = candidate.ns;
+  }
+  ASSERT_GT(along_links, 0);
+  EXPECT_GT(by_number, 5 * along_links);
 }
 
 TEST(Select, HasNothingToMoveForOneRank) {

@@ -11,6 +11,7 @@ namespace tutti::topo {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 template <class T>
 void expect_error(const Result<T>& result, ErrorCode code, const std::string& message) {
@@ -37,6 +38,29 @@ TEST(Subset, RefusesRanksThatAreNotThereOrThereTwice) {
   expect_error(subset(whole, {Rank(0), Rank(4)}), code,
                "rank 4 does not exist: ring:4 has ranks 0 to 3");
   expect_error(subset(whole, {Rank(1), Rank(1)}), code, "rank 1 is given twice");
+}
+
+// GPU 1 and 4 of a DGX-1V have no NVLink in common; GPU 5 has one with each.
+TEST(WithRelays, LetsMessagesPassThrough) {
+  const Topology fragment = subset(open("dgx-1v").value(), {Rank{0}, Rank{1}, Rank{4}}).value();
+  const Topology relayed = with_relays(fragment, {*find_node(fragment, "gpu5")}).value();
+  Router router(relayed);
+  const auto route = router.route(Rank{1}, Rank{2}).value();
+  ASSERT_EQ(route.size(), 2u);
+  EXPECT_EQ(relayed.nodes[relayed.links[route[0].value].to.value].name, "gpu5");
+  EXPECT_EQ(relayed.links[route[1].value].link_class, LinkClass::kNvlink);
+  EXPECT_GT(Router(fragment).route(Rank{1}, Rank{2})->size(), 2u);
+}
+
+TEST(WithRelays, RefusesRanksAndWhatIsNoDevice) {
+  const Topology fragment = subset(open("dgx-1v").value(), {Rank{4}, Rank{1}}).value();
+  const auto held = with_relays(fragment, {*find_node(fragment, "gpu1")});
+  ASSERT_FALSE(held.ok());
+  EXPECT_THAT(held.error().message, HasSubstr("gpu1 holds rank 1"));
+  const auto other = with_relays(fragment, {*find_node(fragment, "nic0")});
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("nic0 is no device but a nic"));
+  EXPECT_FALSE(with_relays(fragment, {NodeId{12345}}).ok());
 }
 
 TEST(ParseRanks, TakesListsAndRanges) {

@@ -318,3 +318,10 @@ export const LESSONS = {
     odd: "Two ranks take part, however many there are.",
   },
 };
+
+const RINGS = "Rank numbers know nothing of cables. Here the library looks for rings along the links that are there, as many as have room beside each other, each way round, and gives each its share of the message. ";
+
+for (const [collective, alike] of [["all_reduce", "ring"], ["all_gather", "ring"], ["reduce_scatter", "ring"], ["broadcast", "chain"], ["reduce", "chain"]]) {
+  const lesson = LESSONS[`${collective}/${alike}`];
+  LESSONS[`${collective}/rings`] = { ...lesson, idea: RINGS + lesson.idea, odd: "It needs no power of two, but a ring: where links join the ranks and no ring goes through all of them, it leaves the fast links, and trees are far better." };
+}
