@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "plan/packing/quick_trees.h"
 #include "plan/packing/tree_schedule.h"
+#include "plan/quick.h"
 #include "sim/simulate.h"
 
 namespace tutti::plan {
@@ -214,18 +215,11 @@ Result<std::vector<packing::Packing>> quick_packings(const Collective& collectiv
 
 Result<PackedPlan> plan_packed(const Collective& collective, const topo::Topology& topology,
                                std::string_view algorithm, uint32_t chunks, uint64_t bytes) {
+  if (algorithm == kQuick) return plan_quick(collective, topology, chunks, bytes);
   const PackedRequest request{algorithm, chunks, bytes};
-  std::vector<packing::Packing> packings;
-  if (algorithm == kQuick) {
-    TUTTI_ASSIGN(packings, quick_packings(collective, topology, bytes));
-  } else {
-    TUTTI_ASSIGN(packing::Packing packing, pack_for(collective, topology, algorithm));
-    packings.push_back(std::move(packing));
-  }
+  TUTTI_ASSIGN(packing::Packing packing, pack_for(collective, topology, algorithm));
   PackedPlan best;
-  for (packing::Packing& packing : packings) {
-    TUTTI_TRY(try_trees(collective, topology, request, std::move(packing), best));
-  }
+  TUTTI_TRY(try_trees(collective, topology, request, std::move(packing), best));
   return best;
 }
 
