@@ -22,6 +22,7 @@ constexpr std::string_view kBlink = "blink";
 constexpr std::string_view kQuick = "quick";
 constexpr std::string_view kGreedy = "greedy";
 constexpr std::string_view kMixedLinks = "mixed";
+constexpr std::string_view kSteps = "steps";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
 // Bounds the time of a trial; more pieces than this allows are not tried.
 constexpr uint64_t kMaxTrialSteps = 1'000'000;
@@ -67,6 +68,14 @@ Algorithm greedy_entry(CollectiveKind kind) {
   return greedy;
 }
 
+Algorithm steps_entry(CollectiveKind kind) {
+  Algorithm steps = entry(kind, kSteps,
+                          "The fewest steps from rank to rank, then the fewest rounds; up to 16 "
+                          "ranks, for the shortest messages (needs --topo).");
+  steps.cost = "steps alpha + rounds (n / chunks) beta";
+  return steps;
+}
+
 struct PackedRequest {
   std::string_view algorithm;
   uint32_t chunks = 0;
@@ -108,6 +117,12 @@ std::span<const Algorithm> topology_algorithms() {
       greedy_entry(CollectiveKind::kAllGather),
       greedy_entry(CollectiveKind::kReduceScatter),
       greedy_entry(CollectiveKind::kAllToAll),
+      steps_entry(CollectiveKind::kAllReduce),
+      steps_entry(CollectiveKind::kReduce),
+      steps_entry(CollectiveKind::kBroadcast),
+      steps_entry(CollectiveKind::kAllGather),
+      steps_entry(CollectiveKind::kReduceScatter),
+      steps_entry(CollectiveKind::kAllToAll),
       mixed_entry(CollectiveKind::kAllReduce),
       mixed_entry(CollectiveKind::kReduce),
       mixed_entry(CollectiveKind::kBroadcast),
@@ -119,7 +134,7 @@ std::span<const Algorithm> topology_algorithms() {
 
 bool needs_topology(std::string_view algorithm) {
   return algorithm == kPacked || algorithm == kBlink || algorithm == kQuick ||
-         algorithm == kGreedy || algorithm == kMixedLinks;
+         algorithm == kGreedy || algorithm == kMixedLinks || algorithm == kSteps;
 }
 
 std::span<const uint32_t> packed_chunk_choices() { return kPieces; }

@@ -14,6 +14,7 @@
 #include "plan/mixed.h"
 #include "plan/packed.h"
 #include "plan/synth/greedy_plan.h"
+#include "plan/synth/steps/step_plan.h"
 #include "sim/simulate.h"
 #include "topo/reach.h"
 #include "topo/variants.h"
@@ -158,6 +159,18 @@ std::optional<Candidate> quick_candidate(const Collective& collective, uint64_t 
   return candidate;
 }
 
+// Where bytes count for more than hops, other schedules are faster.
+constexpr uint64_t kMaxStepsBytes = uint64_t{64} << 10;
+
+std::optional<Candidate> steps_candidate(const Collective& collective, uint64_t bytes) {
+  const bool is_made = steps::is_stepped(collective.kind) && collective.num_ranks > 1 &&
+                       collective.num_ranks <= steps::kMaxStepRanks && bytes <= kMaxStepsBytes;
+  if (!is_made) return std::nullopt;
+  Candidate candidate;
+  candidate.algorithm = topology_algorithm(collective.kind, "steps");
+  return candidate;
+}
+
 std::optional<Candidate> greedy_candidate(const Collective& collective) {
   if (!synth::is_greedy(collective.kind) || collective.num_ranks < 2) return std::nullopt;
   Candidate candidate;
@@ -213,6 +226,15 @@ class Contest {
     auto plan = plan_packed(collective_, members_, "quick", 0, options_.conditions.bytes);
     if (!plan) return skip(candidate, plan.error().message);
     candidate.options.chunks = plan->chunks;
+    run(candidate, std::move(plan->schedule));
+  }
+
+  void try_steps(Candidate& candidate) {
+    const steps::StepsOptions wanted{.bytes = options_.conditions.bytes,
+                                     .effort = steps::Effort::kLow};
+    auto plan = steps::plan_steps(collective_, members_, wanted);
+    if (!plan) return skip(candidate, plan.error().message);
+    candidate.options.chunks = plan->best.chunks;
     run(candidate, std::move(plan->schedule));
   }
 
@@ -323,6 +345,10 @@ Result<Selection> select(const Collective& collective, const topo::Topology& top
   if (auto quick = quick_candidate(collective, bytes)) {
     contest.try_quick(*quick);
     all.push_back(*std::move(quick));
+  }
+  if (auto stepped = steps_candidate(collective, bytes)) {
+    contest.try_steps(*stepped);
+    all.push_back(*std::move(stepped));
   }
   PackedCandidates packed = list_packed(collective, members);
   if (packed.packing) {
