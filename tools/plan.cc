@@ -15,6 +15,7 @@
 #include "tools/plan_answer.h"
 #include "tools/plan_greedy.h"
 #include "tools/plan_sketch.h"
+#include "tools/plan_steps.h"
 #include "tools/plan_trees.h"
 #include "tools/terminal.h"
 #include "tools/topology_argument.h"
@@ -197,6 +198,11 @@ Status plan_for_topology(const Arguments& arguments, Collective collective) {
                      {.bytes = bytes, .chunks = arguments.options.chunks, .seed = arguments.seed}));
     return prove_and_write(arguments, greedy);
   }
+  if (arguments.algorithm == "steps" && !arguments.repairs) {
+    return answer_for(arguments, collective, bytes, topology, [&] {
+      return answer_steps(collective, topology, arguments.options.chunks, bytes);
+    });
+  }
   const TreeRequest request{collective, arguments.algorithm, arguments.options.chunks, bytes};
   if (arguments.repairs) return plan_repair(arguments, request, topology);
   return answer_for(arguments, collective, bytes, topology,
@@ -277,8 +283,9 @@ std::string list_algorithms() {
   }
   for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
                                     CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll}) {
-    text += fmt::format("  {:<15}{:<22}{}\n", to_string(kind), "sketch",
-                        "Routes by a solver, along a sketch or without one (needs --topo, cbc).");
+    text += fmt::format(
+        "  {:<15}{:<22}{}\n", to_string(kind), "sketch",
+        "Routes by a solver, along a sketch or without one (needs --topo, cbc or highs).");
   }
   return text +
          "\nThe schedule goes to stdout, or to -o FILE; notes go to stderr:\n"
@@ -287,11 +294,15 @@ std::string list_algorithms() {
          "  tutti plan broadcast --topo dgx-1v --ranks 0,1,2,4,7 --algo packed -o mine.json\n"
          "  tutti plan all_to_all --topo 'rail:dgx-h100*8' --algo greedy -o many.json\n"
          "  tutti plan all_gather --topo 'dgx-2*2' --algo sketch --bytes 1M -o sketched.json\n"
+         "  tutti plan all_reduce --topo dgx-1v --algo steps --bytes 1K -o short.json\n"
          "\npacked is as fast as links allow and takes long beyond 16 ranks; greedy takes any "
          "number\n"
          "of ranks, comes near the bound that it prints, and serves all_to_all too; sketch lets a "
          "solver\n"
-         "choose routes, and takes the seconds that it is given.";
+         "choose routes, and takes the seconds that it is given; steps has the fewest hops, for "
+         "the "
+         "shortest\n"
+         "messages of up to 16 ranks; quick weighs hops against bytes, for short ones.";
 }
 
 }  // namespace
@@ -324,6 +335,8 @@ void add_plan(CLI::App& app, Action& action) {
   verb->add_option("--solver-seconds", a->sketch.seconds, "sketch: time for the solver, in all")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 1e6));
+  verb->add_option("--solver", a->sketch.solver,
+                   "sketch: cbc or highs; without it the first of these on PATH");
   verb->add_option("--sketch-out", a->sketch.out, "sketch: write the sketch that was used");
   verb->add_option("--topo-out", a->sketch.topo_out,
                    "sketch: write the topology as a file of ours (for one of TACCL's)");

@@ -149,7 +149,7 @@ ordered_json json_of(const Synthesis& plan, uint64_t bytes) {
 
 Result<SketchAnswer> plan_from_sketch(const SketchArguments& arguments,
                                       const SketchRequest& request) {
-  TUTTI_ASSIGN(const auto solver, plan::solver::find_solver());
+  TUTTI_ASSIGN(const auto solver, plan::solver::find_solver(arguments.solver));
   TUTTI_ASSIGN(const Input input, read_input(arguments, request));
   Collective collective = request.collective;
   collective.num_ranks = input.topology.num_ranks();

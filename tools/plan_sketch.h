@@ -16,6 +16,7 @@ struct SketchArguments {
   std::string out;       // where the sketch that was used goes, in our format; empty: nowhere
   std::string topo_out;  // the same for the topology
   double seconds = 30;
+  std::string solver;  // cbc or highs; empty: whichever is there
 };
 
 struct SketchRequest {

@@ -12,6 +12,7 @@
 #include "plan/packing/quick_trees.h"
 #include "plan/packing/ring_schedule.h"
 #include "plan/packing/tree_schedule.h"
+#include "plan/quick.h"
 #include "sim/simulate.h"
 
 namespace tutti::plan {
@@ -23,6 +24,7 @@ constexpr std::string_view kQuick = "quick";
 constexpr std::string_view kRings = "rings";
 constexpr std::string_view kGreedy = "greedy";
 constexpr std::string_view kMixedLinks = "mixed";
+constexpr std::string_view kSteps = "steps";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
 // Bounds the time of a trial; more pieces than this allows are not tried.
 constexpr uint64_t kMaxTrialSteps = 1'000'000;
@@ -91,6 +93,14 @@ Algorithm greedy_entry(CollectiveKind kind) {
   return greedy;
 }
 
+Algorithm steps_entry(CollectiveKind kind) {
+  Algorithm steps = entry(kind, kSteps,
+                          "The fewest steps from rank to rank, then the fewest rounds; up to 16 "
+                          "ranks, for the shortest messages (needs --topo).");
+  steps.cost = "steps alpha + rounds (n / chunks) beta";
+  return steps;
+}
+
 struct PackedRequest {
   std::string_view algorithm;
   uint32_t chunks = 0;
@@ -137,6 +147,12 @@ std::span<const Algorithm> topology_algorithms() {
       greedy_entry(CollectiveKind::kAllGather),
       greedy_entry(CollectiveKind::kReduceScatter),
       greedy_entry(CollectiveKind::kAllToAll),
+      steps_entry(CollectiveKind::kAllReduce),
+      steps_entry(CollectiveKind::kReduce),
+      steps_entry(CollectiveKind::kBroadcast),
+      steps_entry(CollectiveKind::kAllGather),
+      steps_entry(CollectiveKind::kReduceScatter),
+      steps_entry(CollectiveKind::kAllToAll),
       mixed_entry(CollectiveKind::kAllReduce),
       mixed_entry(CollectiveKind::kReduce),
       mixed_entry(CollectiveKind::kBroadcast),
@@ -148,7 +164,8 @@ std::span<const Algorithm> topology_algorithms() {
 
 bool needs_topology(std::string_view algorithm) {
   return algorithm == kPacked || algorithm == kBlink || algorithm == kQuick ||
-         algorithm == kRings || algorithm == kGreedy || algorithm == kMixedLinks;
+         algorithm == kRings || algorithm == kGreedy || algorithm == kMixedLinks ||
+         algorithm == kSteps;
 }
 
 std::span<const uint32_t> packed_chunk_choices() { return kPieces; }
@@ -247,18 +264,11 @@ Result<std::vector<packing::Packing>> quick_packings(const Collective& collectiv
 
 Result<PackedPlan> plan_packed(const Collective& collective, const topo::Topology& topology,
                                std::string_view algorithm, uint32_t chunks, uint64_t bytes) {
+  if (algorithm == kQuick) return plan_quick(collective, topology, chunks, bytes);
   const PackedRequest request{algorithm, chunks, bytes};
-  std::vector<packing::Packing> packings;
-  if (algorithm == kQuick) {
-    TUTTI_ASSIGN(packings, quick_packings(collective, topology, bytes));
-  } else {
-    TUTTI_ASSIGN(packing::Packing packing, pack_for(collective, topology, algorithm));
-    packings.push_back(std::move(packing));
-  }
+  TUTTI_ASSIGN(packing::Packing packing, pack_for(collective, topology, algorithm));
   PackedPlan best;
-  for (packing::Packing& packing : packings) {
-    TUTTI_TRY(try_trees(collective, topology, request, std::move(packing), best));
-  }
+  TUTTI_TRY(try_trees(collective, topology, request, std::move(packing), best));
   return best;
 }
 

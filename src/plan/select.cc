@@ -14,6 +14,7 @@
 #include "plan/mixed.h"
 #include "plan/packed.h"
 #include "plan/synth/greedy_plan.h"
+#include "plan/synth/steps/step_plan.h"
 #include "sim/simulate.h"
 #include "topo/reach.h"
 #include "topo/variants.h"
@@ -170,6 +171,18 @@ std::optional<Candidate> rings_candidate(const Collective& collective) {
   return candidate;
 }
 
+// Where bytes count for more than hops, other schedules are faster.
+constexpr uint64_t kMaxStepsBytes = uint64_t{64} << 10;
+
+std::optional<Candidate> steps_candidate(const Collective& collective, uint64_t bytes) {
+  const bool is_made = steps::is_stepped(collective.kind) && collective.num_ranks > 1 &&
+                       collective.num_ranks <= steps::kMaxStepRanks && bytes <= kMaxStepsBytes;
+  if (!is_made) return std::nullopt;
+  Candidate candidate;
+  candidate.algorithm = topology_algorithm(collective.kind, "steps");
+  return candidate;
+}
+
 std::optional<Candidate> greedy_candidate(const Collective& collective) {
   if (!synth::is_greedy(collective.kind) || collective.num_ranks < 2) return std::nullopt;
   Candidate candidate;
@@ -227,6 +240,15 @@ class Contest {
         plan_packed(collective_, members_, candidate.algorithm->name, 0, options_.conditions.bytes);
     if (!plan) return skip(candidate, plan.error().message);
     candidate.options.chunks = plan->chunks;
+    run(candidate, std::move(plan->schedule));
+  }
+
+  void try_steps(Candidate& candidate) {
+    const steps::StepsOptions wanted{.bytes = options_.conditions.bytes,
+                                     .effort = steps::Effort::kLow};
+    auto plan = steps::plan_steps(collective_, members_, wanted);
+    if (!plan) return skip(candidate, plan.error().message);
+    candidate.options.chunks = plan->best.chunks;
     run(candidate, std::move(plan->schedule));
   }
 
@@ -341,6 +363,10 @@ Result<Selection> select(const Collective& collective, const topo::Topology& top
   if (auto rings = rings_candidate(collective)) {
     contest.try_planned(*rings);
     all.push_back(*std::move(rings));
+  }
+  if (auto stepped = steps_candidate(collective, bytes)) {
+    contest.try_steps(*stepped);
+    all.push_back(*std::move(stepped));
   }
   PackedCandidates packed = list_packed(collective, members);
   if (packed.packing) {

@@ -13,6 +13,7 @@
 #include "plan/packed.h"
 #include "plan/packing/certificate.h"
 #include "plan/synth/greedy_plan.h"
+#include "plan/synth/steps/step_plan.h"
 #include "tools/terminal.h"
 #include "topo/cluster.h"
 #include "topo/machines.h"
@@ -166,12 +167,24 @@ Result<Planned> fill_for_machine(const Making& making, uint64_t bytes) {
   return planned;
 }
 
+Result<Planned> step_for_machine(const Making& making, uint64_t bytes) {
+  TUTTI_ASSIGN(plan::steps::StepsPlan plan,
+               plan::steps::plan_steps(
+                   making.collective, making.machine,
+                   {.bytes = bytes, .chunks = making.chunks, .effort = plan::steps::Effort::kLow}));
+  const std::string words = plan::steps::summary(plan, making.machine);
+  Planned planned{std::move(plan.schedule), making.machine.name, {}, {}};
+  if (!words.empty()) planned.why.push_back(fmt::format("Steps: {}.", words));
+  return planned;
+}
+
 Result<Planned> plan_for_machine(const Shelf& shelf, const Question& question,
                                  const Collective& collective) {
   TUTTI_ASSIGN(const Making making, making_of(shelf, question, collective));
   TUTTI_ASSIGN(const uint64_t bytes,
                number_of(question, "bytes", Defaults::kBytes, {0, kMostBytes}));
   if (making.algorithm == "greedy") return fill_for_machine(making, bytes);
+  if (making.algorithm == "steps") return step_for_machine(making, bytes);
   return making.algorithm == "mixed" ? mix_for_machine(making, bytes)
                                      : pack_for_machine(making, bytes);
 }

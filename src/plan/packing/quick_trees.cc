@@ -1,8 +1,11 @@
 #include "plan/packing/quick_trees.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "topo/router.h"
@@ -120,34 +123,54 @@ class QuickGrower {
     }
   }
 
+  // One rank that could be hung next, and what that costs. While a tree grows links only become
+  // busier, so an offer that still costs what it did when it was made is the least of all.
+  struct Offer {
+    double cost = 0;
+    uint32_t parent_turn = 0;  // how many were reached before the parent: settles what is equal
+    uint32_t child = 0;
+    bool operator>(const Offer& other) const {
+      return std::tie(cost, parent_turn, child) >
+             std::tie(other.cost, other.parent_turn, other.child);
+    }
+  };
+
   // Empty where some rank is not reached.
   std::vector<uint32_t> parents_from(uint32_t root, Course course) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     std::vector<uint32_t> parents(num_ranks_, kNoParent);
     std::vector<double> at(num_ranks_, kNever);
-    at[root] = 0;
-    std::vector<uint32_t> reached = {root};
-    while (reached.size() < num_ranks_) {
-      double least = kNever;
-      double first = kNever;
-      std::pair<uint32_t, uint32_t> edge;
-      for (const uint32_t parent : reached) {
-        for (uint32_t child = 0; child < num_ranks_; ++child) {
-          if (at[child] != kNever) continue;
-          const QuickWay& edge_way = way(parent, child, course);
-          const double ns = at[parent] + takes_ns(edge_way);
-          const double cost = ns + price_of(edge_way);
-          if (cost >= least) continue;
-          least = cost;
-          first = ns;
-          edge = {parent, child};
-        }
+    std::vector<uint32_t> reached;
+    std::priority_queue<Offer, std::vector<Offer>, std::greater<>> offers;
+    const auto cost_of = [&](uint32_t turn, uint32_t child) {
+      const QuickWay& edge = way(reached[turn], child, course);
+      return at[reached[turn]] + takes_ns(edge) + price_of(edge);
+    };
+    const auto reach = [&](uint32_t rank, double ns) {
+      at[rank] = ns;
+      const auto turn = static_cast<uint32_t>(reached.size());
+      reached.push_back(rank);
+      for (uint32_t child = 0; child < num_ranks_; ++child) {
+        if (at[child] == kNever) offers.push({cost_of(turn, child), turn, child});
       }
-      if (first == kNever) return {};
-      at[edge.second] = first;
-      parents[edge.second] = edge.first;
-      count_edge(way(edge.first, edge.second, course), 1);
-      reached.push_back(edge.second);
+    };
+    reach(root, 0);
+    while (reached.size() < num_ranks_) {
+      if (offers.empty() || offers.top().cost == kNever) return {};
+      const Offer offer = offers.top();
+      offers.pop();
+      if (at[offer.child] != kNever) continue;
+      const double cost = cost_of(offer.parent_turn, offer.child);
+      if (cost > offer.cost) {
+        offers.push({cost, offer.parent_turn, offer.child});
+        continue;
+      }
+      const uint32_t parent = reached[offer.parent_turn];
+      const QuickWay& edge = way(parent, offer.child, course);
+      const double ns = at[parent] + takes_ns(edge);
+      parents[offer.child] = parent;
+      count_edge(edge, 1);
+      reach(offer.child, ns);
     }
     return parents;
   }

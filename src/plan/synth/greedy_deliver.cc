@@ -14,15 +14,12 @@
 
 #include "base/check.h"
 #include "base/try.h"
-#include "plan/synth/greedy_clock.h"
-#include "plan/synth/greedy_random.h"
-#include "plan/synth/greedy_transfers.h"
+#include "plan/synth/greedy_run.h"
 
 namespace tutti::plan::synth {
 namespace {
 
 constexpr float kUnreached = std::numeric_limits<float>::infinity();
-constexpr uint64_t kReportEvery = 1u << 16;
 
 // The least time from every rank to each destination, in ns, if links were empty.
 class WaysToGo {
@@ -104,35 +101,19 @@ class Deliverer {
       : network_(network),
         chunks_per_block_(chunks_per_block),
         work_(work),
-        sink_(sink),
+        run_(network, work, sink),
         ways_(network, work.chunk_bytes),
-        room_(network),
         busy_until_ps_(network.link_kb_per_s.size(), 0),
-        queues_(network.hops.size()),
-        is_idle_(network.hops.size(), true),
-        random_(work.seed) {
-    first_turn_ = static_cast<uint32_t>(random_.below(network.num_turns));
-  }
+        queues_(network.hops.size()) {}
 
   Result<int64_t> run() {
     TUTTI_TRY(prepare());
-    start_what_can();
-    int64_t last_ps = 0;
-    std::vector<GreedyEvent> events;
-    while (!timeline_.empty()) {
-      now_ps_ = timeline_.take_first(events);
-      for (const GreedyEvent& event : events) {
-        const Hop& hop = network_.hops[event.hop];
-        if (event.kb_per_s > 0) {
-          room_.give_back(hop, event.kb_per_s);
-        } else {
-          last_ps = now_ps_;
-          if (destination(event.chunk) != hop.to) line_up(hop.to, event.chunk);
-        }
-      }
-      start_what_can();
-      if (is_stopped_) return Error{ErrorCode::kAborted, "synthesis was stopped"};
-    }
+    const auto arrive = [this](const Hop& hop, uint32_t chunk) {
+      if (destination(chunk) != hop.to) line_up(hop.to, chunk);
+    };
+    const auto start = [this](uint32_t h) { start_hop(h); };
+    const auto collect = [this, &start](std::vector<uint32_t>&) { run_.room().try_waiting(start); };
+    TUTTI_ASSIGN(const int64_t last_ps, run_.run(arrive, collect, start));
     TUTTI_CHECK(num_queued_ == 0, "every chunk arrives");
     return last_ps;
   }
@@ -152,16 +133,15 @@ class Deliverer {
   }
 
   Status prepare() {
-    if (!ways_.find_all(work_.progress)) {
-      return Error{ErrorCode::kAborted, "synthesis was stopped"};
-    }
-    total_ = ways_.num_hops() * chunks_per_block_;
-    if (total_ > work_.max_transfers) {
+    if (!ways_.find_all(work_.progress)) return GreedyRun::stopped();
+    const uint64_t total = ways_.num_hops() * chunks_per_block_;
+    run_.expect(total);
+    if (total > work_.max_transfers) {
       return Error{
           ErrorCode::kUnsupported,
           fmt::format("all_to_all over {} ranks needs {:.2g} messages here, each passed on {:.1f} "
                       "times on average; at most {:.2g} fit. Take fewer ranks or chunks",
-                      network_.num_ranks, static_cast<double>(total_),
+                      network_.num_ranks, static_cast<double>(total),
                       static_cast<double>(ways_.num_hops()) /
                               (1.0 * network_.num_ranks * (network_.num_ranks - 1)) -
                           1,
@@ -199,7 +179,7 @@ class Deliverer {
 
   // When the last of a hop's links would be done with one more chunk.
   [[nodiscard]] int64_t free_at_ps(const Hop& hop) const {
-    int64_t at_ps = now_ps_;
+    int64_t at_ps = run_.now_ps();
     for (const uint32_t link : network_.links_of(hop)) {
       at_ps = std::max(at_ps, busy_until_ps_[link]);
     }
@@ -224,73 +204,35 @@ class Deliverer {
     }
     TUTTI_CHECK(best != UINT32_MAX, "some hop leads nearer to every destination");
     for (const uint32_t link : network_.links_of(network_.hops[best])) {
-      busy_until_ps_[link] = std::max(busy_until_ps_[link], now_ps_) +
+      busy_until_ps_[link] = std::max(busy_until_ps_[link], run_.now_ps()) +
                              transfer_ps(work_.chunk_bytes, network_.link_kb_per_s[link]);
     }
     queues_[best].push({to_go_ns, num_lined_up_++, chunk});
     ++num_queued_;
-    if (!is_idle_[best]) return;
-    is_idle_[best] = false;
-    ready_.push_back(best);
-  }
-
-  void start_what_can() {
-    const uint64_t before = num_started_;
-    room_.try_waiting([this](uint32_t h) { start_hop(h); });
-    sort_by_turn(network_, first_turn_, ready_);
-    for (const uint32_t h : ready_) start_hop(h);
-    ready_.clear();
-    if (num_started_ > before) {
-      first_turn_ = first_turn_ + 1 < network_.num_turns ? first_turn_ + 1 : 0;
-    }
+    run_.wake(best);
   }
 
   void start_hop(uint32_t h) {
     for (;;) {
-      if (queues_[h].empty()) {
-        is_idle_[h] = true;
-        return;
-      }
-      const int64_t rate = room_.rate_or_wait(h);
+      if (queues_[h].empty()) return run_.rest(h);
+      const int64_t rate = run_.room().rate_or_wait(h);
       if (rate == 0) return;
-      begin(h, rate);
+      const uint32_t chunk = queues_[h].top().chunk;
+      queues_[h].pop();
+      --num_queued_;
+      run_.begin(h, chunk, rate);
     }
-  }
-
-  void begin(uint32_t h, int64_t rate) {
-    const Hop& hop = network_.hops[h];
-    const uint32_t chunk = queues_[h].top().chunk;
-    queues_[h].pop();
-    --num_queued_;
-    const int64_t sent_ps = now_ps_ + transfer_ps(work_.chunk_bytes, rate);
-    room_.take(hop, rate);
-    timeline_.add(sent_ps, {h, chunk, rate});
-    timeline_.add(sent_ps + hop.latency_ps, {h, chunk, 0});
-    sink_({h, chunk});
-    if (++num_started_ % kReportEvery != 0 || !work_.progress) return;
-    const double done = static_cast<double>(num_started_) / static_cast<double>(total_);
-    if (!work_.progress(std::min(done, 1.0))) is_stopped_ = true;
   }
 
   const Network& network_;
   uint32_t chunks_per_block_;
   const GreedyWork& work_;
-  const TransferSink& sink_;
+  GreedyRun run_;
   WaysToGo ways_;
-  Timeline timeline_;
-  LinkRoom room_;
-  int64_t now_ps_ = 0;
   std::vector<int64_t> busy_until_ps_;                // by link, with all that is queued for it
   std::vector<std::priority_queue<Waiting>> queues_;  // by hop
-  std::vector<bool> is_idle_;                         // by hop: its queue is empty
-  std::vector<uint32_t> ready_;
-  GreedyRandom random_;
-  uint32_t first_turn_ = 0;
   uint32_t num_lined_up_ = 0;
   uint64_t num_queued_ = 0;
-  uint64_t num_started_ = 0;
-  uint64_t total_ = 0;
-  bool is_stopped_ = false;
 };
 
 }  // namespace

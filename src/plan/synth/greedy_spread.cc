@@ -10,9 +10,8 @@
 #include <bit>
 
 #include "base/check.h"
-#include "plan/synth/greedy_clock.h"
-#include "plan/synth/greedy_random.h"
-#include "plan/synth/greedy_transfers.h"
+#include "base/try.h"
+#include "plan/synth/greedy_run.h"
 
 namespace tutti::plan::synth {
 namespace {
@@ -20,7 +19,6 @@ namespace {
 constexpr uint32_t kNoChunk = UINT32_MAX;
 // How many chunks are compared before one is chosen.
 constexpr uint32_t kNumCompared = 16;
-constexpr uint64_t kProgressEvery = 1u << 16;
 
 class BitRows {
  public:
@@ -44,43 +42,25 @@ class Spreader {
            const TransferSink& sink)
       : network_(network),
         owner_(owner),
-        work_(work),
-        sink_(sink),
-        room_(network),
+        run_(network, work, sink),
         has_(network.num_ranks, owner.size()),
         gets_(network.num_ranks, owner.size()),
         group_gets_(network.num_groups, owner.size()),
         num_missing_(network.num_ranks, static_cast<uint32_t>(owner.size())),
-        num_copies_(owner.size(), 1),
-        is_idle_(network.hops.size(), true),
-        random_(work.seed) {
-    total_ = uint64_t{network.num_ranks - 1} * owner.size();
-    first_turn_ = static_cast<uint32_t>(random_.below(network.num_turns));
-  }
+        num_copies_(owner.size(), 1) {}
 
   Result<int64_t> run() {
+    const uint64_t total = uint64_t{network_.num_ranks - 1} * owner_.size();
+    run_.expect(total);
     for (uint32_t c = 0; c < owner_.size(); ++c) {
       expect(owner_[c], c);
       arrive(owner_[c], c);
     }
-    start_what_can();
-    int64_t last_ps = 0;
-    std::vector<GreedyEvent> events;
-    while (!timeline_.empty()) {
-      now_ps_ = timeline_.take_first(events);
-      for (const GreedyEvent& event : events) {
-        const Hop& hop = network_.hops[event.hop];
-        if (event.kb_per_s > 0) {
-          room_.give_back(hop, event.kb_per_s);
-        } else {
-          arrive(hop.to, event.chunk);
-          last_ps = now_ps_;
-        }
-      }
-      start_what_can();
-      if (is_stopped_) return Error{ErrorCode::kAborted, "synthesis was stopped"};
-    }
-    TUTTI_CHECK(num_started_ == total_, "all chunks reach all ranks that reach each other");
+    TUTTI_ASSIGN(const int64_t last_ps,
+                 run_.run([this](const Hop& hop, uint32_t chunk) { arrive(hop.to, chunk); },
+                          [this](std::vector<uint32_t>& ready) { run_.room().wake(ready); },
+                          [this](uint32_t h) { start_hop(h); }));
+    TUTTI_CHECK(run_.num_started() == total, "all chunks reach all ranks that reach each other");
     return last_ps;
   }
 
@@ -102,9 +82,7 @@ class Spreader {
   void arrive(uint32_t rank, uint32_t chunk) {
     has_.set(rank, chunk);
     for (uint32_t h = network_.first_out[rank]; h < network_.first_out[rank + 1]; ++h) {
-      if (!is_idle_[h] || !is_wanted(network_.hops[h], chunk)) continue;
-      is_idle_[h] = false;
-      ready_.push_back(h);
+      if (run_.is_idle(h) && is_wanted(network_.hops[h], chunk)) run_.wake(h);
     }
   }
 
@@ -115,7 +93,7 @@ class Spreader {
     const uint64_t* const others =
         enters_group(hop) ? group_gets_.row(network_.group[hop.to]) : gets;
     const size_t num_words = has_.num_words();
-    const uint64_t start = random_.below(num_words * 64);
+    const uint64_t start = run_.random().below(num_words * 64);
     const uint64_t high = ~uint64_t{0} << start % 64;
     uint32_t best = kNoChunk;
     uint32_t num_seen = 0;
@@ -135,65 +113,31 @@ class Spreader {
     return best;
   }
 
-  void start_what_can() {
-    room_.wake(ready_);
-    sort_by_turn(network_, first_turn_, ready_);
-    const uint64_t before = num_started_;
-    for (const uint32_t h : ready_) start_hop(h);
-    ready_.clear();
-    if (num_started_ > before) {
-      first_turn_ = first_turn_ + 1 < network_.num_turns ? first_turn_ + 1 : 0;
-    }
-  }
-
   // Starts transfers on the hop until its links are full or it has nothing to carry.
   void start_hop(uint32_t h) {
     const Hop& hop = network_.hops[h];
     for (;;) {
-      const int64_t rate = room_.rate_or_wait(h);
+      const int64_t rate = run_.room().rate_or_wait(h);
       if (rate == 0) return;
       const uint32_t chunk = pick(hop);
       if (chunk == kNoChunk) {
-        is_idle_[h] = true;
+        run_.rest(h);
         return;
       }
-      begin(h, chunk, rate);
+      expect(hop.to, chunk);
+      ++num_copies_[chunk];
+      run_.begin(h, chunk, rate);
     }
-  }
-
-  void begin(uint32_t h, uint32_t chunk, int64_t rate) {
-    const Hop& hop = network_.hops[h];
-    const int64_t sent_ps = now_ps_ + transfer_ps(work_.chunk_bytes, rate);
-    expect(hop.to, chunk);
-    ++num_copies_[chunk];
-    room_.take(hop, rate);
-    timeline_.add(sent_ps, {h, chunk, rate});
-    timeline_.add(sent_ps + hop.latency_ps, {h, chunk, 0});
-    sink_({h, chunk});
-    if (++num_started_ % kProgressEvery != 0 || !work_.progress) return;
-    const double done = static_cast<double>(num_started_) / static_cast<double>(total_);
-    if (!work_.progress(done)) is_stopped_ = true;
   }
 
   const Network& network_;
   const std::vector<uint32_t>& owner_;
-  const GreedyWork& work_;
-  const TransferSink& sink_;
-  Timeline timeline_;
-  LinkRoom room_;
-  int64_t now_ps_ = 0;
+  GreedyRun run_;
   BitRows has_;         // by rank: arrived
   BitRows gets_;        // by rank: arrived or on its way
   BitRows group_gets_;  // by group: some rank of it has it or gets it
   std::vector<uint32_t> num_missing_;
   std::vector<uint32_t> num_copies_;  // by chunk
-  std::vector<bool> is_idle_;         // by hop: has nothing to carry until something arrives
-  std::vector<uint32_t> ready_;       // hops to try at this moment
-  GreedyRandom random_;
-  uint32_t first_turn_ = 0;
-  uint64_t num_started_ = 0;
-  uint64_t total_ = 0;
-  bool is_stopped_ = false;
 };
 
 }  // namespace

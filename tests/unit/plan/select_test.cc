@@ -32,12 +32,12 @@ std::vector<std::string> described(const Selection& selection) {
   return texts;
 }
 
-TEST(Select, TakesTheTreeForAShortMessageAndSaysThatLatencyBoundsIt) {
+TEST(Select, TakesTheFewestStepsForAShortMessageAndSaysThatLatencyBoundsIt) {
   const Selection selection = select(kReduceOf8, switch_of(8), 8).value();
-  EXPECT_EQ(selection.schedule.name, "binomial");
-  EXPECT_THAT(selection.why, HasSubstr("binomial takes 1.5 us"));
+  EXPECT_EQ(selection.schedule.name, "steps");
+  EXPECT_THAT(selection.why, HasSubstr("steps, chunks 1 takes 506 ns"));
   EXPECT_THAT(selection.why, HasSubstr("bound by latency"));
-  EXPECT_THAT(selection.why, HasSubstr("next is packed, chunks 1"));
+  EXPECT_THAT(selection.why, HasSubstr("next is binomial with 1.5 us"));
 }
 
 TEST(Select, TakesThePipelineForALongMessageAndSaysThatBandwidthBoundsIt) {
@@ -200,6 +200,22 @@ TEST(Select, TriesRingsAlongLinks) {
   }
   ASSERT_GT(along_links, 0);
   EXPECT_GT(by_number, 5 * along_links);
+}
+
+TEST(Select, TriesTheFewestStepsForShortMessagesOfFewRanks) {
+  const auto tries_steps = [](uint32_t ranks, uint64_t bytes) {
+    const Collective all_reduce{.kind = CollectiveKind::kAllReduce, .num_ranks = ranks};
+    const Selection selection = select(all_reduce, switch_of(ranks), bytes).value();
+    const std::vector<std::string> names = described(selection);
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& text) { return text.starts_with("steps"); });
+  };
+  EXPECT_TRUE(tries_steps(6, 1024));
+  EXPECT_FALSE(tries_steps(6, 1 << 20));
+  EXPECT_FALSE(tries_steps(17, 1024));
+  const Collective all_reduce{.kind = CollectiveKind::kAllReduce, .num_ranks = 8};
+  const Selection best = select(all_reduce, topo::open("dgx-1v").value(), 64).value();
+  EXPECT_EQ(best.schedule.name, "steps") << "two hops; trees go up and down";
 }
 
 TEST(Select, HasNothingToMoveForOneRank) {

@@ -1,21 +1,37 @@
 #include "plan/synth/solver/solver.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "plan/synth/solver/cbc_log.h"
 #include "plan/synth/solver/child.h"
-#include "tests/unit/sketch/with_solver.h"
+#include "plan/synth/solver/highs_log.h"
 
 namespace tutti::plan::solver {
 namespace {
 
 using testing::HasSubstr;
 
-class SolverTest : public test::WithSolver {};
+// Every solver that is installed.
+class SolverTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto found = find_solver(GetParam());
+    if (!found) GTEST_SKIP() << "NOT RUN: " << found.error().message;
+    solver_ = *std::move(found);
+  }
+  Solver& solver() { return *solver_; }
 
-TEST_F(SolverTest, KnapsackOfThreeIsSolved) {
+ private:
+  std::unique_ptr<Solver> solver_;
+};
+INSTANTIATE_TEST_SUITE_P(Installed, SolverTest, testing::Values("cbc", "highs"),
+                         [](const auto& at) { return std::string(at.param); });
+
+TEST_P(SolverTest, KnapsackOfThreeIsSolved) {
   Milp milp;  // values 10, 13, 7 and weights 3, 4, 2 within 6: the last two, 20
   const VarId a = milp.add_binary(-10);
   const VarId b = milp.add_binary(-13);
@@ -29,7 +45,7 @@ TEST_F(SolverTest, KnapsackOfThreeIsSolved) {
             (std::vector{false, true, true}));
 }
 
-TEST_F(SolverTest, EqualitiesRangesAndFreeVariablesAreKept) {
+TEST_P(SolverTest, EqualitiesRangesAndFreeVariablesAreKept) {
   Milp milp;
   const VarId x = milp.add({.low = -kInfinity, .high = 10, .cost = 1});
   const VarId y = milp.add({.low = -3, .high = 3, .cost = 0});
@@ -41,14 +57,14 @@ TEST_F(SolverTest, EqualitiesRangesAndFreeVariablesAreKept) {
   EXPECT_DOUBLE_EQ(solution.values[y.value], 2.5);
 }
 
-TEST_F(SolverTest, TermsThatNameAVariableTwiceAreAddedUp) {
+TEST_P(SolverTest, TermsThatNameAVariableTwiceAreAddedUp) {
   Milp milp;
   const VarId x = milp.add({.low = 0, .high = 100, .cost = -1});
   milp.at_most({{x, 1}, {x, 2}}, 12);
   EXPECT_DOUBLE_EQ(solver().solve(milp, {})->cost, -4);
 }
 
-TEST_F(SolverTest, WholeNumbersAboveOneAreFound) {
+TEST_P(SolverTest, WholeNumbersAboveOneAreFound) {
   Milp milp;
   const VarId x = milp.add({.low = 0, .high = kInfinity, .cost = 1, .kind = VarKind::kInteger});
   milp.at_least({{x, 2}}, 7);
@@ -56,14 +72,14 @@ TEST_F(SolverTest, WholeNumbersAboveOneAreFound) {
   EXPECT_EQ(solution.cost, 4);
 }
 
-TEST_F(SolverTest, WhatCannotBeIsInfeasible) {
+TEST_P(SolverTest, WhatCannotBeIsInfeasible) {
   Milp milp;
   const VarId x = milp.add_binary(1);
   milp.at_least({{x, 1}}, 2);
   EXPECT_EQ(solver().solve(milp, {})->outcome, Outcome::kInfeasible);
 }
 
-TEST_F(SolverTest, WhatOnlyWholeNumbersForbidIsInfeasibleToo) {
+TEST_P(SolverTest, WhatOnlyWholeNumbersForbidIsInfeasibleToo) {
   Milp milp;
   const VarId x = milp.add_binary();
   const VarId y = milp.add_binary();
@@ -71,7 +87,7 @@ TEST_F(SolverTest, WhatOnlyWholeNumbersForbidIsInfeasibleToo) {
   EXPECT_EQ(solver().solve(milp, {})->outcome, Outcome::kInfeasible);
 }
 
-TEST_F(SolverTest, AProblemWithoutVariablesIsSolved) {
+TEST_P(SolverTest, AProblemWithoutVariablesIsSolved) {
   EXPECT_EQ(solver().solve({}, {})->outcome, Outcome::kOptimal);
 }
 
@@ -96,7 +112,7 @@ Milp hard_problem() {
   return milp;
 }
 
-TEST_F(SolverTest, WhenTimeIsUpTheBestSoFarIsReturnedWithItsBound) {
+TEST_P(SolverTest, WhenTimeIsUpTheBestSoFarIsReturnedWithItsBound) {
   SolveOptions options;
   options.seconds = 1.5;
   const Solution solution = solver().solve(hard_problem(), options).value();
@@ -107,7 +123,20 @@ TEST_F(SolverTest, WhenTimeIsUpTheBestSoFarIsReturnedWithItsBound) {
   EXPECT_EQ(solution.values.size(), 52u);
 }
 
-TEST_F(SolverTest, AStopKeepsTheBestSoFar) {
+TEST_P(SolverTest, BeginsWithTheSolutionThatItIsGiven) {
+  const Milp milp = hard_problem();
+  SolveOptions first;
+  first.seconds = 1.5;
+  const Solution known = solver().solve(milp, first).value();
+  ASSERT_TRUE(known.has_values());
+  SolveOptions again = first;
+  again.start = known.values;
+  const Solution solution = solver().solve(milp, again).value();
+  ASSERT_TRUE(solution.has_values());
+  EXPECT_LE(solution.cost, known.cost + 1e-6);
+}
+
+TEST_P(SolverTest, AStopKeepsTheBestSoFar) {
   SolveOptions options;
   options.seconds = 300;
   bool has_solution = false;
@@ -128,6 +157,13 @@ TEST(MissingSolver, IsAnErrorThatSaysWhatToInstall) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(found.error().message, HasSubstr("apt-get install coinor-cbc"));
+}
+
+TEST(MissingSolver, OneThatNobodyKnowsIsNamed) {
+  const auto found = find_solver("oracle");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(found.error().message, HasSubstr("'oracle'"));
 }
 
 TEST(MissingSolver, AProgramThatCannotBeRunIsNamed) {
@@ -221,6 +257,69 @@ TEST(CbcLog, AnswersThatAreNoneAreRefused) {
                 "Stopped on time (no integer solution - continuous used) - objective value 1\n", 1)
                 ->outcome,
             Outcome::kNothingFound);
+}
+
+constexpr std::string_view kRow =
+    " R       0       0         0   0.00%   -10.875         -10.5              3.57%        0      "
+    "0"
+    "      0         0     0.0s";
+
+TEST(HighsLog, TellsIncumbentAndBound) {
+  Progress progress;
+  EXPECT_FALSE(read_highs_line("Presolving model", progress));
+  EXPECT_FALSE(read_highs_line("2 rows, 3 cols, 5 nonzeros 0s", progress));
+  EXPECT_TRUE(read_highs_line(
+      " J       0       0         0   0.00%   -inf            -8                 Large        0"
+      "      0      0         0     0.0s",
+      progress));
+  EXPECT_EQ(progress.incumbent, -8);
+  EXPECT_FALSE(progress.bound);
+  EXPECT_TRUE(read_highs_line(kRow, progress));
+  EXPECT_EQ(progress.incumbent, -10.5);
+  EXPECT_EQ(progress.bound, -10.875);
+  EXPECT_FALSE(read_highs_line(kRow, progress));
+  EXPECT_TRUE(read_highs_line("  Dual bound        -10.5", progress));
+  EXPECT_EQ(progress.bound, -10.5);
+  Progress fresh;
+  EXPECT_TRUE(read_highs_line(
+      "         0       0         0   0.00%   1.5             inf                  inf        0"
+      "      0      0         0     0.0s",
+      fresh));
+  EXPECT_FALSE(fresh.incumbent);
+  EXPECT_EQ(fresh.bound, 1.5);
+}
+
+TEST(HighsLog, SolutionFilesAreRead) {
+  const std::string_view text =
+      "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective -10.5\n"
+      "# Columns 3\nC0 3\nC1 0\nC2 1.5\n# Rows 0\n";
+  const Solution solution = read_highs_solution(text, 3).value();
+  EXPECT_EQ(solution.outcome, Outcome::kOptimal);
+  EXPECT_EQ(solution.cost, -10.5);
+  EXPECT_EQ(solution.values, (std::vector<double>{3, 0, 1.5}));
+  EXPECT_FALSE(read_highs_solution(text, 4));
+  const auto status = [](std::string_view word, std::string_view values) {
+    return read_highs_solution(
+               fmt::format("Model status\n{}\n\n# Primal solution values\n{}\n", word, values), 1)
+        ->outcome;
+  };
+  EXPECT_EQ(status("Infeasible", "None"), Outcome::kInfeasible);
+  EXPECT_EQ(status("Unbounded", "None"), Outcome::kUnbounded);
+  EXPECT_EQ(status("Time limit reached", "None"), Outcome::kNothingFound);
+  EXPECT_EQ(status("Time limit reached", "Feasible\nObjective 2\n# Columns 1\nC0 2"),
+            Outcome::kIncumbent);
+  EXPECT_FALSE(read_highs_solution("nonsense", 1));
+  EXPECT_FALSE(read_highs_solution("", 1));
+}
+
+TEST(HighsLog, TheLastSolutionThatWasWrittenWholeCounts) {
+  const std::string whole = "Objective 7\n# Columns 2\nC0 1\nC1 0\n";
+  EXPECT_EQ(last_highs_improvement(whole, 2).cost, 7);
+  const Solution cut = last_highs_improvement(whole + "Objective 5\n# Columns 2\nC0 1\nC1", 2);
+  EXPECT_EQ(cut.outcome, Outcome::kIncumbent);
+  EXPECT_EQ(cut.cost, 7);
+  EXPECT_EQ(last_highs_improvement(whole + "Objective 5\n# Columns 2\nC0 0\nC1 1\n", 2).cost, 5);
+  EXPECT_EQ(last_highs_improvement("", 2).outcome, Outcome::kNothingFound);
 }
 
 }  // namespace

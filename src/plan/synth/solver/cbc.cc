@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 
 #include "base/file.h"
 #include "base/try.h"
 #include "plan/synth/solver/cbc_log.h"
 #include "plan/synth/solver/child.h"
+#include "plan/synth/solver/last_words.h"
 #include "plan/synth/solver/solver.h"
 
 namespace tutti::plan::solver {
@@ -18,7 +18,6 @@ namespace {
 
 constexpr double kInterruptAfter = 2;  // seconds beyond the limit that cbc was told
 constexpr double kGraceSeconds = 10;   // then, to write the solution down
-constexpr size_t kLastWords = 6;       // lines of its log that an error quotes
 
 class Cbc final : public Solver {
  public:
@@ -35,7 +34,7 @@ class Cbc final : public Solver {
       TUTTI_TRY(base::write_file(folder.file("start.txt"), start_text(milp, options.start)));
     }
     Progress progress;
-    std::deque<std::string> last_words;
+    LastWords last_words;
     const auto start = std::chrono::steady_clock::now();
     ChildOptions child;
     child.seconds = options.seconds + kInterruptAfter;
@@ -43,8 +42,7 @@ class Cbc final : public Solver {
     child.stop = options.stop;
     child.abandon = options.abandon;
     child.line = [&](std::string_view line) {
-      if (!line.empty()) last_words.emplace_back(line);
-      if (last_words.size() > kLastWords) last_words.pop_front();
+      last_words.hear(line);
       if (!read_cbc_line(line, progress)) return;
       progress.seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -86,15 +84,12 @@ class Cbc final : public Solver {
 
   // Killed before it could write its solution: then there is none.
   static Result<Solution> read_answer(const PrivateFolder& folder, const Milp& milp,
-                                      const ChildEnd& end,
-                                      const std::deque<std::string>& last_words) {
+                                      const ChildEnd& end, const LastWords& last_words) {
     const auto text = base::read_file(folder.file("solution.txt"));
     if (!text && end.was_interrupted) return Solution{.outcome = Outcome::kNothingFound};
     if (!text || end.was_killed) {
-      std::string quote;
-      for (const std::string& line : last_words) quote += "\n  " + line;
-      return Error{ErrorCode::kIo,
-                   fmt::format("cbc ended without an answer; its last words:{}", quote)};
+      return Error{ErrorCode::kIo, fmt::format("cbc ended without an answer; its last words:{}",
+                                               last_words.quoted())};
     }
     return read_cbc_solution(*text, milp.variables.size());
   }

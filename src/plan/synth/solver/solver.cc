@@ -1,5 +1,6 @@
 #include "plan/synth/solver/solver.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -29,12 +30,32 @@ std::optional<double> Progress::gap() const {
   return std::abs(*incumbent - *bound) / std::max(std::abs(*incumbent), 1e-12);
 }
 
-Result<std::unique_ptr<Solver>> find_solver() {
-  if (std::string cbc = find_on_path("cbc"); !cbc.empty()) return make_cbc(std::move(cbc));
+Result<std::unique_ptr<Solver>> find_solver(std::string_view name) {
+  struct Known {
+    std::string_view program;
+    std::unique_ptr<Solver> (*make)(std::string);
+    std::string_view how;
+  };
+  constexpr Known kKnown[] = {
+      {"cbc", make_cbc,
+       "COIN-OR's cbc (Debian, Ubuntu: apt-get install coinor-cbc; conda: coin-or-cbc)"},
+      {"highs", make_highs, "HiGHS' program highs (https://highs.dev)"}};
+  bool is_known = name.empty();
+  std::string missing;
+  for (const Known& known : kKnown) {
+    if (!name.empty() && name != known.program) continue;
+    is_known = true;
+    if (std::string path = find_on_path(known.program); !path.empty()) return known.make(path);
+    missing += fmt::format("{}{}", missing.empty() ? "" : " or ", known.how);
+  }
+  if (!is_known) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("'{}' is no solver that tutti knows; there are cbc and highs", name)};
+  }
   return Error{ErrorCode::kNotFound,
-               "sketches are solved by COIN-OR's cbc, which is not on PATH: install it "
-               "(Debian, Ubuntu: apt-get install coinor-cbc; conda: coin-or-cbc), or ask for "
-               "--algo packed, which needs no solver"};
+               fmt::format("sketches are solved by {}, which is not on PATH: install it, or ask "
+                           "for --algo packed, which needs no solver",
+                           missing)};
 }
 
 }  // namespace tutti::plan::solver

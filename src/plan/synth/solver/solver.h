@@ -68,10 +68,14 @@ class Solver {
   [[nodiscard]] virtual Result<Solution> solve(const Milp& milp, const SolveOptions& options) = 0;
 };
 
-// The solver that is installed. kNotFound saying what to install when none is.
-[[nodiscard]] Result<std::unique_ptr<Solver>> find_solver();
+// "cbc" or "highs", if it is on PATH; without a name the first of these that is. kNotFound saying
+// what to install when it is not; kInvalidArgument for another name.
+[[nodiscard]] Result<std::unique_ptr<Solver>> find_solver(std::string_view name = "");
 
 // COIN-OR's `cbc` at this path.
 [[nodiscard]] std::unique_ptr<Solver> make_cbc(std::string program);
+
+// HiGHS' `highs` at this path.
+[[nodiscard]] std::unique_ptr<Solver> make_highs(std::string program);
 
 }  // namespace tutti::plan::solver
