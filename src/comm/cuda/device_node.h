@@ -50,8 +50,8 @@ class DeviceNode {
 
  private:
   explicit DeviceNode(engine::cuda::Device& device) : device_(device) {}
-  // Null: all are in use. With the lock.
-  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> forget_stream();
+  // With the lock. Null: there is none, and all are in use, or few.
+  [[nodiscard]] std::shared_ptr<engine::cuda::Stream> find_stream(uint64_t id);
 
   engine::cuda::Device& device_;
   uint64_t identity_ = 0;

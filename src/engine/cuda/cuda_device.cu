@@ -227,9 +227,9 @@ Result<std::byte*> CudaDevice::map(const SharedRegion& region) {
   return static_cast<std::byte*>(at);
 }
 
-Status CudaDevice::arm(StreamHandle stream, StreamWords* words, uint32_t value) {
+Status CudaDevice::write_word(StreamHandle stream, uint32_t* word, uint32_t value) {
   const UsingDevice using_device(ordinal_);  // whose default stream it may be
-  return write_in_stream(static_cast<cudaStream_t>(stream), &words->armed, value);
+  return write_in_stream(static_cast<cudaStream_t>(stream), word, value);
 }
 
 Status CudaDevice::hold(StreamHandle stream, StreamWords* words, uint32_t gate) {

@@ -237,7 +237,7 @@ Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
 
 Result<bool> Daemon::keep_going() {
   const std::lock_guard lock(mutex_);
-  TUTTI_TRY(failure_);
+  TUTTI_TRY(look_after());
   if (num_submitted_ == num_ended_) return false;
   const bool had_left = has_left();
   TUTTI_TRY(tend());

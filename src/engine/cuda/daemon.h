@@ -83,7 +83,7 @@ class Daemon {
   Completion wait(const Ticket& ticket, uint64_t limit_ns);
 
   // Whether the daemon had left and something is under way; it is launched then. For whoever
-  // watches operations that nobody waits for.
+  // watches operations that nobody waits for. An error: the device has failed.
   Result<bool> keep_going();
   // Ends what is under way of a group, when the daemon leaves at the latest, and all that comes.
   [[nodiscard]] Status abort(uint32_t group);

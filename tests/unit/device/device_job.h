@@ -55,7 +55,7 @@ class DeviceJob {
     ThreadDevice& device;
     ThreadStream& stream;
 
-    [[nodiscard]] DeviceStream handle() const { return reinterpret_cast<DeviceStream>(&stream); }
+    [[nodiscard]] DeviceStream handle() const { return &stream; }
     // Numbers in memory of the device.
     [[nodiscard]] std::span<int64_t> numbers(uint64_t elems, int64_t first = 0) const {
       auto* const at =
