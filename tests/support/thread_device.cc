@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/cuda/fold.h"
 #include "engine/cuda/leader.h"
+#include "engine/cuda/near_programs.h"
 
 namespace tutti::test {
 namespace {
@@ -21,14 +22,16 @@ using engine::cuda::DaemonState;
 
 class ThreadMachine {
  public:
-  explicit ThreadMachine(DaemonState& state) : state_(state) {}
+  explicit ThreadMachine(DaemonState& state) : state_(state) { programs_.clear(); }
 
   Fold& tile() { return tile_; }
   void fold() { engine::fold_elements(tile_, 0, 1); }
   static uint64_t now_ns() { return base::now_ns(); }
   static void pause() { std::this_thread::yield(); }
-  static const engine::cuda::DeviceProgram& near(const engine::cuda::DeviceProgram* program) {
-    return *program;
+  // As a GPU does: what it has copied it does not look at again.
+  const engine::cuda::DeviceProgram& near(const engine::cuda::Submission& issued) {
+    const engine::cuda::DeviceProgram* const known = programs_.find(issued);
+    return known != nullptr ? *known : programs_.fetch(issued, *this);
   }
   engine::cuda::LeaderState& leader() { return state_.leader; }
   engine::cuda::Desk& desk() { return desk_; }
@@ -73,6 +76,7 @@ class ThreadMachine {
   DaemonState& state_;
   Fold tile_{};
   engine::cuda::Hello letter_{};
+  engine::cuda::NearPrograms programs_{};
   engine::cuda::Desk desk_{};
   engine::cuda::BlockQueue queue_;
 };
@@ -256,6 +260,11 @@ Status ThreadDevice::read(void* to, const std::byte* from, uint64_t bytes) {
     return {};
   }
   std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status ThreadDevice::clear(std::byte* at, uint64_t bytes) {
+  std::memset(at, 0, bytes);
   return {};
 }
 

@@ -34,6 +34,7 @@ class ThreadDevice : public engine::cuda::Device {
   Result<std::byte*> allocate_shared(uint64_t bytes) override { return allocate(bytes); }
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status clear(std::byte* at, uint64_t bytes) override;
   Status launch(engine::cuda::DaemonState* state, uint32_t daemon,
                 const engine::cuda::Launch& launch) override;
 

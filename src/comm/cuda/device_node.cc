@@ -9,8 +9,9 @@ namespace tutti::comm {
 
 Result<std::unique_ptr<DeviceNode>> DeviceNode::create(engine::cuda::Device& device,
                                                        uint32_t number,
-                                                       const engine::cuda::DaemonOptions& options) {
-  std::unique_ptr<DeviceNode> node(new DeviceNode(device));
+                                                       const engine::cuda::DaemonOptions& options,
+                                                       uint64_t most_program_bytes) {
+  std::unique_ptr<DeviceNode> node(new DeviceNode(device, most_program_bytes));
   TUTTI_ASSIGN(node->daemon_, engine::cuda::Daemon::create(device, number, options));
   std::random_device random;
   node->identity_ = uint64_t{random()} << 32 | random();

@@ -24,6 +24,7 @@ class CudaDevice : public Device {
   Result<std::byte*> allocate_shared(uint64_t bytes) override;
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status clear(std::byte* at, uint64_t bytes) override;
   Status launch(DaemonState* state, uint32_t daemon, const Launch& launch) override;
   Status health(uint32_t daemon) override;
 

@@ -52,6 +52,8 @@ class Device {
   // To and from memory of the device. Waits for nothing but the copy.
   [[nodiscard]] virtual Status write(std::byte* to, const void* from, uint64_t bytes) = 0;
   [[nodiscard]] virtual Status read(void* to, const std::byte* from, uint64_t bytes) = 0;
+  // Memory of the device is zero. As a copy.
+  [[nodiscard]] virtual Status clear(std::byte* at, uint64_t bytes) = 0;
   // Starts blocks of the daemon of that number once their launch before has ended. Does not wait.
   [[nodiscard]] virtual Status launch(DaemonState* state, uint32_t daemon,
                                       const Launch& launch) = 0;
