@@ -87,8 +87,9 @@ class DeviceRanks {
     std::vector<uint32_t> members;
     for (uint32_t r = 0; r < num_ranks(); ++r) members.push_back(r);
     for (const auto& program : fused) {
+      engine::cuda::Daemon& daemon = *daemons_[out.programs.size()];
       out.programs.push_back(
-          engine::cuda::LoadedProgram::load(*device_, program, members, daemons_[0]->num_workers())
+          engine::cuda::LoadedProgram::load(daemon.memory(), program, members, daemon.num_workers())
               .value());
       out.input_bytes.push_back(program.program.input_bytes);
       out.output_bytes.push_back(program.program.output_bytes);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontends/nccl/nccl_abi.h"
-#include "tests/support/host_device/host_stream.h"
+#include "tests/support/host_device/host_device.h"
 #include "tutti/tutti.h"
 
 namespace {
@@ -28,7 +28,7 @@ void expect(bool holds, const char* what) {
 
 void be_rank(const ncclUniqueId& id, int rank, int num_ranks, bool leaks) {
   ncclComm_t& comm = g_kept[rank % kRanksHere];
-  tutti::test::HostStream stream;
+  tutti::test::ThreadStream stream;
   expect(ncclCommInitRank(&comm, num_ranks, id, rank) == ncclSuccess, "init");
   for (const size_t count : {1u, 1000u, 100'000u}) {
     std::vector<int64_t> data(count, rank + 1);

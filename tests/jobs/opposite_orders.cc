@@ -4,7 +4,8 @@
 // which waits in the other communicator.
 //
 // With TUTTI_WITH_CUDA it is compiled against NVIDIA's headers and can be run over their library
-// and over ours, on a GPU: tests/cuda/nccl/opposite_orders.sh. Without, over host memory.
+// and over ours, on a GPU: tests/cuda/nccl/opposite_orders.sh. Without, over daemons that are
+// threads of the host.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,7 @@
 #include <nccl.h>
 #else
 #include "frontends/nccl/nccl_abi.h"
-#include "tests/support/host_device/host_stream.h"
+#include "tests/support/host_device/host_device.h"
 #endif
 
 namespace {
@@ -86,7 +87,7 @@ class Row {
 
  private:
   std::vector<int64_t> values_ = std::vector<int64_t>(kElems);
-  tutti::test::HostStream stream_;
+  tutti::test::ThreadStream stream_;
 };
 
 #endif

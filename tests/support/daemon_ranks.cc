@@ -40,7 +40,9 @@ void DaemonRanks::add(const TestCollective::Spec& spec, std::vector<Rank> member
   for (const Rank member : members) ranks.push_back(member.value);
   for (uint32_t place = 0; place < members.size(); ++place) {
     const uint32_t workers = daemons_[0]->num_workers();
-    issued->programs.push_back(LoadedProgram::load(device_, fused[place], ranks, workers).value());
+    issued->programs.push_back(
+        LoadedProgram::load(daemons_[members[place].value]->memory(), fused[place], ranks, workers)
+            .value());
     orders_[members[place].value].push_back(collectives_.size());
   }
   issued->collective = std::make_unique<TestCollective>(spec, id, std::move(members));

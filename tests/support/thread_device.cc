@@ -1,5 +1,7 @@
 #include "tests/support/thread_device.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/cuda/fold.h"
 #include "engine/cuda/leader.h"
+#include "engine/cuda/near_programs.h"
 
 namespace tutti::test {
 namespace {
@@ -19,14 +22,16 @@ using engine::cuda::DaemonState;
 
 class ThreadMachine {
  public:
-  explicit ThreadMachine(DaemonState& state) : state_(state) {}
+  explicit ThreadMachine(DaemonState& state) : state_(state) { programs_.clear(); }
 
   Fold& tile() { return tile_; }
   void fold() { engine::fold_elements(tile_, 0, 1); }
   static uint64_t now_ns() { return base::now_ns(); }
   static void pause() { std::this_thread::yield(); }
-  static const engine::cuda::DeviceProgram& near(const engine::cuda::DeviceProgram* program) {
-    return *program;
+  // As a GPU does: what it has copied it does not look at again.
+  const engine::cuda::DeviceProgram& near(const engine::cuda::Submission& issued) {
+    const engine::cuda::DeviceProgram* const known = programs_.find(issued);
+    return known != nullptr ? *known : programs_.fetch(issued, *this);
   }
   engine::cuda::LeaderState& leader() { return state_.leader; }
   engine::cuda::Desk& desk() { return desk_; }
@@ -71,6 +76,7 @@ class ThreadMachine {
   DaemonState& state_;
   Fold tile_{};
   engine::cuda::Hello letter_{};
+  engine::cuda::NearPrograms programs_{};
   engine::cuda::Desk desk_{};
   engine::cuda::BlockQueue queue_;
 };
@@ -155,8 +161,22 @@ struct ThreadDevice::Row {
 
 namespace {
 
+thread_local std::function<void()> g_on_memory;
+
 constexpr uint64_t kMemoryAlign = 256;  // as memory of a GPU
 constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
+
+// What a region's handle is.
+struct FileOfProcess {
+  pid_t process;
+  int file;
+};
+
+// Negative: it is gone.
+int open_file_of(const FileOfProcess& owner) {
+  const auto path = fmt::format("/proc/{}/fd/{}", owner.process, owner.file);
+  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+}
 
 std::byte* map_file(int file, uint64_t bytes) {
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -165,6 +185,10 @@ std::byte* map_file(int file, uint64_t bytes) {
 }
 
 }  // namespace
+
+void ThreadDevice::on_memory_of_thread(std::function<void()> hook) {
+  g_on_memory = std::move(hook);
+}
 
 ThreadDevice::ThreadDevice(Sharing sharing) : sharing_(sharing) {}
 ThreadDevice::~ThreadDevice() {
@@ -195,6 +219,7 @@ std::byte* ThreadDevice::allocate_private(uint64_t bytes) {
 }
 
 Result<std::byte*> ThreadDevice::allocate(uint64_t bytes) {
+  if (g_on_memory) g_on_memory();
   const std::lock_guard lock(mutex_);
   if (sharing_ == Sharing::kNone) return allocate_heap(bytes);
   bytes = (bytes + kMemoryAlign - 1) / kMemoryAlign * kMemoryAlign;
@@ -228,12 +253,18 @@ Status ThreadDevice::write(std::byte* to, const void* from, uint64_t bytes) {
 }
 
 Status ThreadDevice::read(void* to, const std::byte* from, uint64_t bytes) {
+  if (g_on_memory) g_on_memory();
   if (bytes == sizeof(uint32_t)) {
     const uint32_t word = engine::cuda::load_acquire(reinterpret_cast<const uint32_t*>(from));
     std::memcpy(to, &word, sizeof word);
     return {};
   }
   std::memcpy(to, from, bytes);
+  return {};
+}
+
+Status ThreadDevice::clear(std::byte* at, uint64_t bytes) {
+  std::memset(at, 0, bytes);
   return {};
 }
 
@@ -258,7 +289,8 @@ Result<engine::cuda::SharedRegion> ThreadDevice::share(const engine::cuda::Alloc
   for (const Memory& memory : memory_) {
     if (memory.base != allocation.base || memory.file < 0) continue;
     engine::cuda::SharedRegion region{};
-    std::memcpy(region.handle, &memory.file, sizeof memory.file);
+    const FileOfProcess file{getpid(), memory.file};
+    std::memcpy(region.handle, &file, sizeof file);
     region.base = reinterpret_cast<uint64_t>(memory.base);
     region.bytes = memory.bytes;
     return region;
@@ -268,33 +300,32 @@ Result<engine::cuda::SharedRegion> ThreadDevice::share(const engine::cuda::Alloc
 
 Result<std::byte*> ThreadDevice::map(const engine::cuda::SharedRegion& region) {
   if (!can_map_) return Error{ErrorCode::kIo, "no room to map it"};
-  int file = -1;
-  std::memcpy(&file, region.handle, sizeof file);
+  FileOfProcess owner{};
+  std::memcpy(&owner, region.handle, sizeof owner);
+  const int file = open_file_of(owner);
+  if (file < 0) return Error{ErrorCode::kIo, "its process has ended"};
   std::byte* const at = map_file(file, region.bytes);
+  close(file);
   const std::lock_guard lock(mutex_);
   mapped_.emplace_back(at, region.bytes);
   return at;
 }
 
-namespace {
-
-std::atomic<uint64_t> g_num_streams = 0;
-
-ThreadStream& stream_of(engine::cuda::StreamHandle stream) {
-  return stream == kOwnStream ? ThreadStream::of_thread() : *static_cast<ThreadStream*>(stream);
+// Null: there is none.
+ThreadStream* ThreadDevice::stream_of(engine::cuda::StreamHandle stream) const {
+  if (stream == nullptr) return default_stream_.get();
+  return stream == kOwnStream ? &ThreadStream::of_thread() : static_cast<ThreadStream*>(stream);
 }
-
-}  // namespace
 
 Status ThreadDevice::add(engine::cuda::StreamHandle stream, std::function<void()> task) {
   if (until_refusal_-- == 0) return Error{ErrorCode::kIo, "the stream takes nothing more"};
-  stream_of(stream).add(std::move(task));
+  stream_of(stream)->add(std::move(task));
   return {};
 }
 
-Status ThreadDevice::arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
-                         uint32_t value) {
-  return add(stream, [=] { engine::cuda::store_release(&words->armed, value); });
+Status ThreadDevice::write_word(engine::cuda::StreamHandle stream, uint32_t* word, uint32_t value) {
+  // Pairs with the acquire of the leader, and of the watch.
+  return add(stream, [=] { engine::cuda::store_release(word, value); });
 }
 
 Status ThreadDevice::hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
@@ -314,53 +345,8 @@ Status ThreadDevice::copy(engine::cuda::StreamHandle stream, void* to, const voi
 
 Result<uint64_t> ThreadDevice::stream_id(engine::cuda::StreamHandle stream) {
   if (on_stream_check_) on_stream_check_();
-  if (stream != nullptr) return stream_of(stream).id();
+  if (const ThreadStream* const known = stream_of(stream)) return known->id();
   return Error{ErrorCode::kInvalidArgument, "threads have no default stream"};
-}
-
-ThreadStream::ThreadStream() : id_(++g_num_streams), thread_([this] { run(); }) {}
-
-ThreadStream& ThreadStream::of_thread() {
-  thread_local ThreadStream stream;
-  return stream;
-}
-
-ThreadStream::~ThreadStream() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void ThreadStream::add(std::function<void()> task) {
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  changed_.notify_all();
-}
-
-void ThreadStream::synchronize() {
-  std::unique_lock lock(mutex_);
-  // Liveness: each task ends.
-  changed_.wait(lock, [this] { return tasks_.empty(); });
-}
-
-void ThreadStream::run() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    // Liveness: tasks are announced, and so is the end.
-    changed_.wait(lock, [this] { return is_over_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    const std::function<void()> task = tasks_.front();
-    lock.unlock();
-    task();
-    lock.lock();
-    tasks_.pop_front();
-    changed_.notify_all();
-  }
 }
 
 ThreadDevice::Row& ThreadDevice::row_of(uint32_t index) {

@@ -15,15 +15,13 @@
 #include <vector>
 
 #include "engine/cuda/device.h"
+#include "tests/support/thread_stream.h"
 
 namespace tutti::test {
 
 // How ranks of several devices see each other's memory. As processes do: at other addresses, which
 // they must be told.
 enum class Sharing { kNone, kAsProcesses };
-
-// As cudaStreamPerThread is.
-inline engine::cuda::StreamHandle const kOwnStream = reinterpret_cast<void*>(2);
 
 class ThreadDevice : public engine::cuda::Device {
  public:
@@ -36,6 +34,7 @@ class ThreadDevice : public engine::cuda::Device {
   Result<std::byte*> allocate_shared(uint64_t bytes) override { return allocate(bytes); }
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status clear(std::byte* at, uint64_t bytes) override;
   Status launch(engine::cuda::DaemonState* state, uint32_t daemon,
                 const engine::cuda::Launch& launch) override;
 
@@ -45,21 +44,25 @@ class ThreadDevice : public engine::cuda::Device {
   Result<engine::cuda::SharedRegion> share(const engine::cuda::Allocation& allocation) override;
   Result<std::byte*> map(const engine::cuda::SharedRegion& region) override;
 
-  // Streams are ThreadStreams; the handle kOwnStream is another one in each thread.
-  Status arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
-             uint32_t value) override;
+  // Streams are ThreadStreams; the handle kOwnStream is another one in each thread, and null is the
+  // device's own, if it has one.
+  Status write_word(engine::cuda::StreamHandle stream, uint32_t* word, uint32_t value) override;
   Status hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
               uint32_t gate) override;
   Status copy(engine::cuda::StreamHandle stream, void* to, const void* from,
               uint64_t bytes) override;
   Result<uint64_t> stream_id(engine::cuda::StreamHandle stream) override;
 
+  // Null is a stream from now on. Before the first operation.
+  void open_default_stream() { default_stream_ = std::make_unique<ThreadStream>(); }
   // From now on workers do not come: who would launch them waits for something else.
   void withhold_workers() { has_workers_ = false; }
   // So many operations of streams go well from now on, then one is refused.
   void refuse_after(int num_operations) { until_refusal_ = num_operations; }
   // Called in the middle of every enqueueing, by the thread that does it. Set before the first.
   void on_stream_check(std::function<void()> hook) { on_stream_check_ = std::move(hook); }
+  // Called whenever the calling thread takes or reads memory of a device.
+  static void on_memory_of_thread(std::function<void()> hook);
 
   // From now on at most so many blocks are there at once; others wait for room, as on a GPU.
   void limit_blocks(uint32_t num_places) { places_.limit(num_places); }
@@ -95,6 +98,7 @@ class ThreadDevice : public engine::cuda::Device {
   };
 
   Row& row_of(uint32_t index);
+  [[nodiscard]] ThreadStream* stream_of(engine::cuda::StreamHandle stream) const;
   Status add(engine::cuda::StreamHandle stream, std::function<void()> task);
   std::byte* allocate_heap(uint64_t bytes);
 
@@ -110,34 +114,7 @@ class ThreadDevice : public engine::cuda::Device {
   std::vector<std::pair<std::byte*, uint64_t>> mapped_;
   uint64_t slab_used_ = 0;  // of the last shared memory
   std::vector<std::unique_ptr<Row>> rows_;
-};
-
-// What a CUDA stream is: things to do, one after the other.
-class ThreadStream {
- public:
-  ThreadStream();
-  // When all is done.
-  ~ThreadStream();
-  ThreadStream(const ThreadStream&) = delete;
-  ThreadStream& operator=(const ThreadStream&) = delete;
-
-  // What kOwnStream is in the calling thread.
-  [[nodiscard]] static ThreadStream& of_thread();
-
-  [[nodiscard]] uint64_t id() const { return id_; }
-  void add(std::function<void()> task);
-  void synchronize();
-
- private:
-  void run();
-
-  const uint64_t id_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool is_over_ = false;
-  std::thread thread_;
+  std::unique_ptr<ThreadStream> default_stream_;
 };
 
 }  // namespace tutti::test

@@ -26,6 +26,10 @@ Status checked(cudaError_t error, const char* what) {
                std::string(what) + ": " + cudaGetErrorString(error)};
 }
 
+// Programs that are kept take half of it; what is under way at once has the rest. Only beyond that
+// is memory taken from the driver while operations run.
+constexpr uint64_t kReservedBytes = 2 * comm::LoadedPrograms::kMostBytes;
+
 // A fork is another process, with other addresses on the GPU.
 uint64_t process_identity() {
   static const uint64_t number = [] {
@@ -47,6 +51,7 @@ Result<comm::DeviceHost*> host_of(int ordinal) {
   facts.ordinal = ordinal;
   TUTTI_ASSIGN(facts.identity, device->identity());
   facts.process = process_identity();
+  facts.reserved_bytes = kReservedBytes;
   facts.workers_for = [&gpu = *device](uint32_t num_ranks) { return gpu.workers_for(num_ranks); };
   host = std::make_unique<comm::DeviceHost>(std::move(device), std::move(facts));
   return host.get();

@@ -82,16 +82,16 @@ Status DeviceBatch::add_message(const Call& call, const Origin& origin) {
 
 Status DeviceBatch::add_request(const Call& call, const CheckedCall& checked,
                                 const Origin& origin) {
-  TUTTI_ASSIGN(engine::cuda::LoadedProgram* const program,
-               parts_.programs.find(checked.key, origin.ends));
+  TUTTI_ASSIGN(LoadedPrograms::Program program, parts_.programs.find(checked.key, origin.ends));
   DeviceRequest request;
   request.signature = checked.signature;
-  request.program = program;
+  request.program = program.get();
   request.input = call.input;
   request.output = call.output;
   request.factor = call.options.factor;
   request.budget_ns = static_cast<uint64_t>(std::max<int64_t>(call.options.deadline.count(), 0));
   request.group = parts_.group;
+  programs_.push_back(std::move(program));
   requests_.push_back(request);
   origins_.push_back(origin);
   TUTTI_TRY(add_address(call, true));

@@ -18,7 +18,8 @@
 
 namespace tutti::comm {
 
-// Calls that are enqueued together. One thread; the calls outlive it.
+// Calls that are enqueued together. One thread; the calls outlive it, and it lives until they are
+// submitted: it keeps their programs.
 class DeviceBatch {
  public:
   // Of the communicator.
@@ -70,7 +71,8 @@ class DeviceBatch {
 
   Parts parts_;
   std::vector<engine::cuda::DeviceRequest> requests_;
-  std::vector<Origin> origins_;  // of each
+  std::vector<LoadedPrograms::Program> programs_;  // of each
+  std::vector<Origin> origins_;
   std::vector<BoardEntry> facts_;
   std::vector<engine::cuda::Stream::Copy> before_;
   std::vector<engine::cuda::Stream::Copy> after_;

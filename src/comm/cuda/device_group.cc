@@ -166,16 +166,31 @@ void DeviceGroup::fail(Error error) {
 void DeviceGroup::began(const DeviceRequest& request) {
   node().elsewhere.enqueued(request.operation,
                             {reinterpret_cast<uint64_t>(request.stream), request.stream_value});
+  count_up();
+}
+
+void DeviceGroup::began_copies() { count_up(); }
+
+void DeviceGroup::count_up() {
   const std::lock_guard lock(mutex_);
   if (num_under_way_++ == 0) kept_ = shared_from_this();
 }
 
 void DeviceGroup::ended(uint64_t operation, const Completion& how) {
-  std::shared_ptr<DeviceGroup> last;  // goes last: it may be all that keeps this
   const bool is_done = static_cast<Outcome>(how.outcome) == Outcome::kDone;
   const auto facts = node().elsewhere.ended(
       operation, is_done ? engine::Outcome::kDone : engine::Outcome::kFailed);
   if (!is_done) fail(error_of(facts.value_or(BoardEntry{}), how));
+  count_down();
+}
+
+void DeviceGroup::ended_copies(const Status& how) {
+  if (!how) fail(how.error());
+  count_down();
+}
+
+void DeviceGroup::count_down() {
+  std::shared_ptr<DeviceGroup> last;  // goes last: it may be all that keeps this
   const std::lock_guard lock(mutex_);
   if (--num_under_way_ != 0) return;
   last = std::move(kept_);

@@ -45,6 +45,11 @@ class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_
 
   void began(const engine::cuda::DeviceRequest& request) override;
   void ended(uint64_t operation, const engine::cuda::Completion& how) override;
+  void began_copies() override;
+  void ended_copies(const Status& how) override;
+  // Something more is under way, or less.
+  void count_up();
+  void count_down();
   // Says which operation it was, and who did what.
   [[nodiscard]] Error error_of(const BoardEntry& facts, const engine::cuda::Completion& how) const;
   [[nodiscard]] uint32_t rank_of(const BoardEntry& facts, uint32_t member) const;

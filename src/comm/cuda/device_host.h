@@ -23,6 +23,9 @@ class DeviceHost {
     // Workers of a daemon, when so many ranks share the device.
     std::function<uint32_t(uint32_t num_ranks)> workers_for;
     engine::cuda::Presence presence = {};
+    // Of a rank's programs and operations, from the beginning.
+    uint64_t reserved_bytes = 0;
+    uint64_t most_program_bytes = LoadedPrograms::kMostBytes;
   };
   DeviceHost(std::unique_ptr<engine::cuda::Device> device, Facts facts)
       : facts_(std::move(facts)), device_(std::move(device)) {}

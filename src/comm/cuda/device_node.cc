@@ -9,8 +9,9 @@ namespace tutti::comm {
 
 Result<std::unique_ptr<DeviceNode>> DeviceNode::create(engine::cuda::Device& device,
                                                        uint32_t number,
-                                                       const engine::cuda::DaemonOptions& options) {
-  std::unique_ptr<DeviceNode> node(new DeviceNode(device));
+                                                       const engine::cuda::DaemonOptions& options,
+                                                       uint64_t most_program_bytes) {
+  std::unique_ptr<DeviceNode> node(new DeviceNode(device, most_program_bytes));
   TUTTI_ASSIGN(node->daemon_, engine::cuda::Daemon::create(device, number, options));
   std::random_device random;
   node->identity_ = uint64_t{random()} << 32 | random();
@@ -23,30 +24,29 @@ DeviceNode::~DeviceNode() {
 }
 
 Result<std::shared_ptr<engine::cuda::Stream>> DeviceNode::stream(uint64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto known = find_stream(id)) return known;
+  }
+  // Without the lock: it takes memory of the device.
+  TUTTI_ASSIGN(std::shared_ptr<engine::cuda::Stream> made,
+               engine::cuda::Stream::create(device_, *daemon_, watch_));
   const std::lock_guard lock(mutex_);
-  if (const auto found = streams_.find(id); found != streams_.end()) return found->second;
-  std::shared_ptr<engine::cuda::Stream> stream;
-  if (streams_.size() >= kManyStreams) {
-    TUTTI_ASSIGN(stream, forget_stream());
-  }
-  if (!stream) {
-    TUTTI_ASSIGN(stream, engine::cuda::Stream::create(device_, *daemon_, watch_));
-  }
-  streams_.emplace(id, stream);
-  return stream;
+  // Another thread may have been faster with the same stream.
+  return streams_.emplace(id, std::move(made)).first->second;
 }
 
-Result<std::shared_ptr<engine::cuda::Stream>> DeviceNode::forget_stream() {
+std::shared_ptr<engine::cuda::Stream> DeviceNode::find_stream(uint64_t id) {
+  if (const auto found = streams_.find(id); found != streams_.end()) return found->second;
+  if (streams_.size() < kManyStreams) return nullptr;
   for (auto at = streams_.begin(); at != streams_.end(); ++at) {
-    if (at->second.use_count() != 1) continue;
-    TUTTI_ASSIGN(const bool is_idle, at->second->is_idle());
-    if (!is_idle) continue;
+    if (at->second.use_count() != 1 || !at->second->is_idle()) continue;
     std::shared_ptr<engine::cuda::Stream> stream = std::move(at->second);
     streams_.erase(at);
     stream->begin_anew();
-    return stream;
+    return streams_.emplace(id, std::move(stream)).first->second;
   }
-  return std::shared_ptr<engine::cuda::Stream>();
+  return nullptr;
 }
 
 size_t DeviceNode::num_streams() {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "comm/cuda/loaded_programs.h"
 #include "engine/cuda/daemon.h"
 #include "engine/cuda/stream.h"
 #include "engine/cuda/watch.h"
@@ -20,8 +21,9 @@ namespace tutti::comm {
 class DeviceNode {
  public:
   // The device outlives it.
-  static Result<std::unique_ptr<DeviceNode>> create(engine::cuda::Device& device, uint32_t number,
-                                                    const engine::cuda::DaemonOptions& options);
+  static Result<std::unique_ptr<DeviceNode>> create(
+      engine::cuda::Device& device, uint32_t number, const engine::cuda::DaemonOptions& options,
+      uint64_t most_program_bytes = LoadedPrograms::kMostBytes);
 
   // Waits for what aborted communicators have left under way.
   ~DeviceNode();
@@ -32,6 +34,7 @@ class DeviceNode {
   [[nodiscard]] uint64_t identity() const { return identity_; }
   [[nodiscard]] engine::cuda::Device& device() { return device_; }
   [[nodiscard]] engine::cuda::Daemon& daemon() { return *daemon_; }
+  [[nodiscard]] LoadedPrograms& programs() { return programs_; }
   // What is known of a stream, by its number on the device. Nobody says when a stream is destroyed,
   // so beyond a number of them one that nothing is under way in is forgotten for a new one.
   [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> stream(uint64_t id);
@@ -49,13 +52,15 @@ class DeviceNode {
   void give_back_group(uint32_t group);
 
  private:
-  explicit DeviceNode(engine::cuda::Device& device) : device_(device) {}
-  // Null: all are in use. With the lock.
-  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> forget_stream();
+  DeviceNode(engine::cuda::Device& device, uint64_t most_program_bytes)
+      : device_(device), programs_(most_program_bytes) {}
+  // With the lock. Null: there is none, and all are in use, or few.
+  [[nodiscard]] std::shared_ptr<engine::cuda::Stream> find_stream(uint64_t id);
 
   engine::cuda::Device& device_;
   uint64_t identity_ = 0;
   std::unique_ptr<engine::cuda::Daemon> daemon_;
+  LoadedPrograms programs_;
   engine::cuda::Watch watch_;
 
   std::mutex mutex_;  // guards what follows

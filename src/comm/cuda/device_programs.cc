@@ -56,17 +56,14 @@ Choice choose_device_algorithm(const TuningTable& tuning, const Collective& coll
   return choice ? *choice : choose_device_algorithm(collective, row_bytes);
 }
 
-Result<engine::cuda::LoadedProgram*> DevicePrograms::find(const ProgramKey& key, const Ends& ends) {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<engine::cuda::LoadedProgram>& program = programs_[{key, ends}];
-  if (!program) {
-    TUTTI_ASSIGN(auto made, make({key, ends}));
-    program = std::make_unique<engine::cuda::LoadedProgram>(std::move(made));
-  }
-  return program.get();
+Result<LoadedPrograms::Program> DevicePrograms::find(const ProgramKey& key, const Ends& ends) {
+  const LoadedPrograms::Key whole{this, key, ends};
+  if (LoadedPrograms::Program known = loaded().find(whole)) return known;
+  TUTTI_ASSIGN(auto made, make(whole));
+  return loaded().add(whole, std::move(made));
 }
 
-Result<engine::cuda::LoadedProgram> DevicePrograms::make(const Key& key) const {
+Result<engine::cuda::LoadedProgram> DevicePrograms::make(const LoadedPrograms::Key& key) const {
   const ProgramKey& call = key.call;
   const bool is_pair = call.kind == CollectiveKind::kSendRecv;
   std::vector<uint32_t> neighbours = members_.neighbours;
@@ -86,7 +83,7 @@ Result<engine::cuda::LoadedProgram> DevicePrograms::make(const Key& key) const {
   TUTTI_ASSIGN(const auto sizes, sizes_of(call, layout));
   const auto fused = engine::cuda::fuse(schedule, sizes, call.elem_bytes, engine::kMostSources);
   DeviceNode& node = *members_.node;
-  return engine::cuda::LoadedProgram::load(node.device(), fused[self], neighbours,
+  return engine::cuda::LoadedProgram::load(node.daemon().memory(), fused[self], neighbours,
                                            members_.num_workers,
                                            members_.is_far ? &node.daemon().exports() : nullptr);
 }

@@ -2,14 +2,11 @@
 // step every call finds its program here.
 #pragma once
 
-#include <compare>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
 
 #include "comm/choose.h"
 #include "comm/cuda/device_members.h"
+#include "comm/cuda/loaded_programs.h"
 #include "comm/program_cache.h"
 #include "comm/tuning.h"
 #include "engine/cuda/loaded_program.h"
@@ -30,29 +27,21 @@ class DevicePrograms {
   // `members` and `tuning` outlive it.
   DevicePrograms(const DeviceMembers& members, uint32_t self, const TuningTable& tuning)
       : members_(members), self_(self), tuning_(tuning) {}
+  ~DevicePrograms() { loaded().forget(this); }
+  DevicePrograms(const DevicePrograms&) = delete;
+  DevicePrograms& operator=(const DevicePrograms&) = delete;
 
-  // Of a message, from whom and to whom; of other calls nothing.
-  struct Ends {
-    uint32_t from = 0;
-    uint32_t to = 0;
-    friend auto operator<=>(const Ends&, const Ends&) = default;
-  };
-  // Kept until the communicator goes.
-  [[nodiscard]] Result<engine::cuda::LoadedProgram*> find(const ProgramKey& key, const Ends& ends);
+  using Ends = LoadedPrograms::Ends;
+  // The caller keeps it until its operation is submitted.
+  [[nodiscard]] Result<LoadedPrograms::Program> find(const ProgramKey& key, const Ends& ends);
 
  private:
-  struct Key {
-    ProgramKey call;
-    Ends ends;
-    friend auto operator<=>(const Key&, const Key&) = default;
-  };
-  [[nodiscard]] Result<engine::cuda::LoadedProgram> make(const Key& key) const;
+  [[nodiscard]] Result<engine::cuda::LoadedProgram> make(const LoadedPrograms::Key& key) const;
+  [[nodiscard]] LoadedPrograms& loaded() const { return members_.node->programs(); }
 
   const DeviceMembers& members_;
   uint32_t self_;
   const TuningTable& tuning_;
-  std::mutex mutex_;
-  std::map<Key, std::unique_ptr<engine::cuda::LoadedProgram>> programs_;
 };
 
 }  // namespace tutti::comm

@@ -59,9 +59,10 @@ class Block {
   TUTTI_BOTH void take_in_for(uint32_t index) {
     uint32_t taken = state_.num_taken_in[index];
     for (; taken != state_.num_published; ++taken) {
-      Context& home = *state_.published[taken % kPublished];
-      const DeviceProgram& program = machine_.near(home.issued.program);
-      if (index <= program.num_parts) add(open_part(home, program, index - 1, nullptr));
+      const Published& it = state_.published[taken % kPublished];
+      if (index > it.num_parts) continue;
+      const DeviceProgram& program = machine_.near(it.home->issued);
+      add(open_part(*it.home, program, index - 1, nullptr));
     }
     state_.num_taken_in[index] = taken;
   }
@@ -81,9 +82,8 @@ class Block {
     // Pairs with the release of the leader.
     const uint32_t published = load_acquire(&state_.num_published);
     while (num_taken_ != published) {
-      Context& home = *state_.published[num_taken_ % kPublished];
-      const DeviceProgram& program = machine_.near(home.issued.program);
-      if (index_ <= program.num_parts) open(home, program);
+      const Published& it = state_.published[num_taken_ % kPublished];
+      if (index_ <= it.num_parts) open(*it.home, machine_.near(it.home->issued));
       // The place may be used again: pairs with the acquire of the leader.
       store_release(&taken, ++num_taken_);
     }
@@ -114,7 +114,7 @@ class Block {
       auto& part = static_cast<Part&>(*queue_.next());
       queue_.remove(part);
       queue_.end(part);
-      Part& home = rest(part, machine_.near(part.context->issued.program), machine_);
+      Part& home = rest(part, machine_.near(part.context->issued), machine_);
       home.resting = nullptr;
       *end = &home;
       end = &home.resting;
@@ -135,7 +135,7 @@ class Block {
 
   // Whether all of the part is done.
   TUTTI_BOTH bool run(Part& part, bool& moved) {
-    const DeviceProgram& program = machine_.near(part.context->issued.program);
+    const DeviceProgram& program = machine_.near(part.context->issued);
     Port<Machine> port(part, program, machine_);
     const Lane<Port<Machine>> at{&program.view, part.cursors, &port};
     bool all_done = true;
@@ -157,7 +157,7 @@ class Block {
 
   TUTTI_BOTH void end(Part& part) {
     Context& context = *part.context;
-    const DeviceProgram& program = machine_.near(context.issued.program);
+    const DeviceProgram& program = machine_.near(context.issued);
     queue_.remove(part);
     queue_.end(part);
     if (part.is_late != 0) note_stall(part, program);

@@ -136,6 +136,13 @@ Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
   return checked(cudaStreamSynchronize(copies_), "reading from the GPU");
 }
 
+Status CudaDevice::clear(std::byte* at, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const UsingDevice using_device(ordinal_);
+  TUTTI_TRY(checked(cudaMemsetAsync(at, 0, bytes, copies_), "clearing memory of the GPU"));
+  return checked(cudaStreamSynchronize(copies_), "clearing memory of the GPU");
+}
+
 Result<cudaStream_t> CudaDevice::stream_of(uint32_t row) {
   const std::lock_guard lock(mutex_);
   while (streams_.size() <= row) {
@@ -227,9 +234,9 @@ Result<std::byte*> CudaDevice::map(const SharedRegion& region) {
   return static_cast<std::byte*>(at);
 }
 
-Status CudaDevice::arm(StreamHandle stream, StreamWords* words, uint32_t value) {
+Status CudaDevice::write_word(StreamHandle stream, uint32_t* word, uint32_t value) {
   const UsingDevice using_device(ordinal_);  // whose default stream it may be
-  return write_in_stream(static_cast<cudaStream_t>(stream), &words->armed, value);
+  return write_in_stream(static_cast<cudaStream_t>(stream), word, value);
 }
 
 Status CudaDevice::hold(StreamHandle stream, StreamWords* words, uint32_t gate) {

@@ -24,6 +24,7 @@ class CudaDevice : public Device {
   Result<std::byte*> allocate_shared(uint64_t bytes) override;
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
+  Status clear(std::byte* at, uint64_t bytes) override;
   Status launch(DaemonState* state, uint32_t daemon, const Launch& launch) override;
   Status health(uint32_t daemon) override;
 
@@ -31,7 +32,7 @@ class CudaDevice : public Device {
   Result<SharedRegion> share(const Allocation& allocation) override;
   Result<std::byte*> map(const SharedRegion& region) override;
 
-  Status arm(StreamHandle stream, StreamWords* words, uint32_t value) override;
+  Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) override;
   Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) override;
   Status copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) override;
   Result<uint64_t> stream_id(StreamHandle stream) override;

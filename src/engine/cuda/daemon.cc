@@ -18,6 +18,12 @@ constexpr uint32_t kLooksAlone = 4096;
 // A question to the driver, which takes a microsecond.
 constexpr uint64_t kBetweenQuestionsNs = 5'000'000;
 
+// A completion has a line of its own.
+constexpr uint64_t kCompletionAlign = 64;
+static_assert(sizeof(Completion) <= kCompletionAlign);
+// The smallest home is some 2 KiB.
+constexpr uint64_t kHomesPerCompletion = 32;
+
 Neighbour neighbour_of(Front& here, uint32_t door_here, Front& there, uint32_t door_there) {
   Neighbour out{};
   out.mailbox_here = here.doors[door_here].letters;
@@ -28,6 +34,19 @@ Neighbour neighbour_of(Front& here, uint32_t door_here, Front& there, uint32_t d
 }
 
 }  // namespace
+
+Daemon::Daemon(Device& device, uint32_t number, const DaemonOptions& options, Front* front)
+    : device_(device),
+      number_(number),
+      num_workers_(options.num_workers),
+      front_(front),
+      exports_(device, *front),
+      memory_{{device, {.slab_bytes = options.reserved_bytes / 4}},
+              {device,
+               {.kind = MemoryPool::Kind::kShared,
+                .slab_bytes = options.reserved_bytes / kHomesPerCompletion,
+                .align = kCompletionAlign}}},
+      imports_(device) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
                                                const DaemonOptions& options) {
@@ -40,7 +59,11 @@ Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
   TUTTI_ASSIGN(std::byte* const words, device.allocate_shared(sizeof(HostWords)));
   TUTTI_ASSIGN(std::byte* const memory, device.allocate(sizeof(DaemonState)));
   std::unique_ptr<Daemon> daemon(
-      new Daemon(device, number, options.num_workers, reinterpret_cast<Front*>(front)));
+      new Daemon(device, number, options, reinterpret_cast<Front*>(front)));
+  if (options.reserved_bytes != 0) {
+    TUTTI_TRY(daemon->memory_.device.reserve(options.reserved_bytes));
+    TUTTI_TRY(daemon->memory_.shared.reserve(options.reserved_bytes / kHomesPerCompletion));
+  }
   daemon->submissions_ = reinterpret_cast<Unit*>(ring);
   daemon->host_ = reinterpret_cast<HostWords*>(words);
   daemon->state_ = reinterpret_cast<DaemonState*>(memory);
@@ -135,6 +158,8 @@ Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
       .context_there = slot.context_there,
       .input_there = there_of(request.input_there, request.input),
       .output_there = there_of(request.output_there, request.output),
+      .program_number = request.program->number(),
+      .unused = {},
   };
   TUTTI_TRY(write_submission(submission));
   TUTTI_TRY(launch_if_left());
@@ -237,7 +262,7 @@ Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
 
 Result<bool> Daemon::keep_going() {
   const std::lock_guard lock(mutex_);
-  TUTTI_TRY(failure_);
+  TUTTI_TRY(look_after());
   if (num_submitted_ == num_ended_) return false;
   const bool had_left = has_left();
   TUTTI_TRY(tend());

@@ -18,6 +18,9 @@ namespace tutti::engine::cuda {
 struct DaemonOptions {
   uint32_t num_workers = 15;  // blocks beside the leader
   Presence presence = {};
+  // For programs and operations under way, taken from the device at once; 0: each on its own, when
+  // it is needed.
+  uint64_t reserved_bytes = 0;
 };
 
 struct DeviceRequest {
@@ -69,6 +72,8 @@ class Daemon {
   [[nodiscard]] Status meet(uint32_t neighbour, const Acquaintance& other);
   [[nodiscard]] Front* front() const { return front_; }
   [[nodiscard]] Exports& exports() { return exports_; }
+  // Outlives its programs.
+  [[nodiscard]] ProgramMemory& memory() { return memory_; }
 
   // --- operations ---
 
@@ -83,7 +88,7 @@ class Daemon {
   Completion wait(const Ticket& ticket, uint64_t limit_ns);
 
   // Whether the daemon had left and something is under way; it is launched then. For whoever
-  // watches operations that nobody waits for.
+  // watches operations that nobody waits for. An error: the device has failed.
   Result<bool> keep_going();
   // Ends what is under way of a group, when the daemon leaves at the latest, and all that comes.
   [[nodiscard]] Status abort(uint32_t group);
@@ -102,13 +107,7 @@ class Daemon {
   [[nodiscard]] uint32_t num_launches() const;
 
  private:
-  Daemon(Device& device, uint32_t number, uint32_t num_workers, Front* front)
-      : device_(device),
-        number_(number),
-        num_workers_(num_workers),
-        front_(front),
-        exports_(device, *front),
-        imports_(device) {}
+  Daemon(Device& device, uint32_t number, const DaemonOptions& options, Front* front);
 
   // All with the lock.
   [[nodiscard]] bool has_left() const;
@@ -134,6 +133,7 @@ class Daemon {
   uint32_t num_workers_;
   Front* front_;
   Exports exports_;
+  ProgramMemory memory_;
 
   mutable std::mutex mutex_;
   Imports imports_;

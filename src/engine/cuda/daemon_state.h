@@ -121,6 +121,14 @@ struct Stages {
   uint64_t times[kNumStages];
 };
 
+// A wide operation, for workers. Who has no part in it does not look at its home: it may be over,
+// and its memory another's.
+struct Published {
+  Context* home;
+  uint32_t num_parts;
+  uint32_t unused;
+};
+
 struct DaemonState {
   uint32_t self;        // among the neighbours
   uint32_t num_ranks;   // neighbours, this one included
@@ -140,7 +148,7 @@ struct DaemonState {
   uint32_t num_published;
   uint32_t num_over;           // of those started
   uint32_t num_streamed_over;  // of those of streams
-  Context* published[kPublished];
+  Published published[kPublished];
   uint32_t num_taken_in[kMostBlocks];
   uint32_t num_moves[kMostBlocks];  // turns of each worker that moved something
   Part* resting[kMostBlocks];       // what each block goes on with in its next launch

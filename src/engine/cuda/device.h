@@ -52,6 +52,8 @@ class Device {
   // To and from memory of the device. Waits for nothing but the copy.
   [[nodiscard]] virtual Status write(std::byte* to, const void* from, uint64_t bytes) = 0;
   [[nodiscard]] virtual Status read(void* to, const std::byte* from, uint64_t bytes) = 0;
+  // Memory of the device is zero. As a copy.
+  [[nodiscard]] virtual Status clear(std::byte* at, uint64_t bytes) = 0;
   // Starts blocks of the daemon of that number once their launch before has ended. Does not wait.
   [[nodiscard]] virtual Status launch(DaemonState* state, uint32_t daemon,
                                       const Launch& launch) = 0;
@@ -72,9 +74,10 @@ class Device {
 
   // --- streams ---
 
-  // The stream says that it has come to the operations of this value,
-  [[nodiscard]] virtual Status arm(StreamHandle stream, StreamWords* words, uint32_t value) = 0;
-  // and waits until so many of its operations are over.
+  // The stream writes the value when it comes to it, and what it did before is seen by who reads
+  // it. The word is in memory of the device, or in memory that it shares with the host.
+  [[nodiscard]] virtual Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) = 0;
+  // The stream waits until so many of its operations are over.
   [[nodiscard]] virtual Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) = 0;
   // In the order of the stream.
   [[nodiscard]] virtual Status copy(StreamHandle stream, void* to, const void* from,

@@ -6,6 +6,7 @@
 #include "engine/cuda/fold.cuh"
 #include "engine/cuda/kernel.h"
 #include "engine/cuda/leader.h"
+#include "engine/cuda/near_programs.h"
 #include "engine/cuda/ptx.cuh"
 
 namespace tutti::engine::cuda {
@@ -27,10 +28,6 @@ constexpr uint64_t kAloneBytes = 32;
 constexpr uint32_t kReaders = 8;
 constexpr uint32_t kReaderThreads = kReaders * 16;
 static_assert(kHelloUnits <= 16);
-// Programs whose tables fit are read from shared memory.
-constexpr uint32_t kImageBytes = 6 * 1024;
-constexpr uint32_t kImages = 2;
-
 // Between one thread that puts and one that takes: how often each has.
 struct Turnstile {
   uint32_t num_put;
@@ -52,10 +49,7 @@ struct Shared {
   uint64_t done;  // and moved
   uint32_t is_over;
   uint32_t has_near_sources;
-  uint32_t next_image;
-  DeviceProgram programs[kImages];  // whose tables are the images
-  const DeviceProgram* originals[kImages];
-  alignas(16) std::byte images[kImages][kImageBytes];
+  NearPrograms programs;
   Desk desk;
   BlockQueue queue;
   LeaderShared leader;
@@ -98,11 +92,12 @@ class BlockMachine {
     move_from_anywhere();
   }
 
-  __device__ const DeviceProgram& near(const DeviceProgram* program) {
-    for (uint32_t i = 0; i < kImages; ++i) {
-      if (shared_.originals[i] == program) return shared_.programs[i];
-    }
-    return program->image_bytes <= kImageBytes ? fetch(program) : *program;
+  __device__ const DeviceProgram& near(const Submission& issued) {
+    if (const DeviceProgram* const known = shared_.programs.find(issued)) return *known;
+    // Acquires what the host wrote before it submitted the operation: what this processor has in
+    // its cache may be of a program that was there before.
+    ptx::fence_system();
+    return shared_.programs.fetch(issued, *this);
   }
 
  protected:
@@ -119,16 +114,6 @@ class BlockMachine {
     while (!ptx::barrier_is_over(&shared_.done, parity_)) {
     }
     parity_ ^= 1;
-  }
-
-  // Programs are written once, before anybody knows of them: a copy is as good for ever.
-  __device__ const DeviceProgram& fetch(const DeviceProgram* program) {
-    const uint32_t i = shared_.next_image;
-    shared_.next_image = (i + 1) % kImages;
-    copy(shared_.images[i], program->image, program->image_bytes);
-    shared_.programs[i] = moved(*program, shared_.images[i]);
-    shared_.originals[i] = program;
-    return shared_.programs[i];
   }
 
   Shared& shared_;
@@ -281,8 +266,8 @@ __device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_m
   if (threadIdx.x == 0) {
     ptx::barrier_init(&shared.go, 1);
     ptx::barrier_init(&shared.done, num_movers / 32);
-    shared.is_over = shared.has_near_sources = shared.next_image = 0;
-    for (uint32_t i = 0; i < kImages; ++i) shared.originals[i] = nullptr;
+    shared.is_over = shared.has_near_sources = 0;
+    shared.programs.clear();
     shared.desk.clear();
     new (&shared.queue) BlockQueue;
     if (leads) shared.leader.submissions = {0, 0};

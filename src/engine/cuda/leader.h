@@ -81,7 +81,7 @@ class Leader {
   TUTTI_BOTH void put_down() {
     for (uint32_t i = 0; i < kBuckets; ++i) {
       for (const Context* at = own_.operations[i]; at != nullptr; at = at->next) {
-        bring_home(*at, machine_.near(at->issued.program), machine_);
+        bring_home(*at, machine_.near(at->issued), machine_);
       }
     }
     for (uint32_t i = 0; i < kBuckets; ++i) {
@@ -146,7 +146,7 @@ class Leader {
 
   TUTTI_BOTH void issue(const Submission& submission) {
     ++own_.num_pending;
-    const DeviceProgram& program = machine_.near(submission.program);
+    const DeviceProgram& program = machine_.near(submission);
     DeskSlot* const slot = desk_.take(program);
     Context& context = slot != nullptr ? slot->context : *submission.context;
     copy_words(&context.issued, &submission, sizeof submission);
@@ -176,7 +176,7 @@ class Leader {
 
   // Tells members that were not told yet. False: a mailbox is full.
   TUTTI_BOTH bool greet(Context& context) {
-    const DeviceProgram& program = machine_.near(context.issued.program);
+    const DeviceProgram& program = machine_.near(context.issued);
     if (context.num_greeted + 1 >= program.num_members) return true;
     Hello hello;
     write_hello(hello, context, program);
@@ -305,7 +305,7 @@ class Leader {
   }
 
   TUTTI_BOTH void hear(Context& context, uint32_t rank, const Hello& hello) {
-    const DeviceProgram& program = machine_.near(context.issued.program);
+    const DeviceProgram& program = machine_.near(context.issued);
     const uint32_t member = hello.member;
     // Word of a rank that is not this member, or for the second time, is no word.
     if (member >= program.num_members || program.members[member] != rank ||
@@ -352,7 +352,7 @@ class Leader {
   // heard of it.
   TUTTI_BOTH void note_if_ready(Context& context) {
     const bool is_over = is_given_up(context);
-    const uint32_t num_members = machine_.near(context.issued.program).num_members;
+    const uint32_t num_members = machine_.near(context.issued).num_members;
     if (context.num_unheard != 0) return;
     if (!is_over && context.num_greeted + 1 < num_members) return;
     Context** link = &own_.operations[bucket_of(context.issued.operation)];
@@ -365,7 +365,7 @@ class Leader {
   }
 
   TUTTI_BOTH void start(Context& context) {
-    const DeviceProgram& program = machine_.near(context.issued.program);
+    const DeviceProgram& program = machine_.near(context.issued);
     const auto outcome = static_cast<Outcome>(context.outcome);
     if (outcome != Outcome::kUnderWay) {
       complete(state_, context, outcome, 0);
@@ -408,7 +408,7 @@ class Leader {
 
   // What workers would do, one after the other: slow, and never stuck.
   TUTTI_BOTH void run_all_parts(Context& home) {
-    const DeviceProgram& program = machine_.near(home.issued.program);
+    const DeviceProgram& program = machine_.near(home.issued);
     for (uint32_t i = 0; i < program.num_parts; ++i) {
       block_.add(open_part(home, program, i, nullptr));
     }
@@ -447,7 +447,8 @@ class Leader {
   TUTTI_BOTH void publish(Context& home) {
     // Liveness: workers take in what is published whatever else they do.
     while (!has_room_for_wide()) machine_.pause();
-    state_.published[state_.num_published % kPublished] = &home;
+    state_.published[state_.num_published % kPublished] = {&home,
+                                                           machine_.near(home.issued).num_parts, 0};
     // Pairs with the acquire of the workers.
     store_release(&state_.num_published, state_.num_published + 1);
   }
@@ -471,7 +472,7 @@ class Leader {
   // memory of members for whom the operation may be over, and who use it again: so they must be
   // known, and dropped. Its own memory is never used again.
   TUTTI_BOTH Context* give_up(Context& context, Outcome outcome) {
-    const DeviceProgram& program = machine_.near(context.issued.program);
+    const DeviceProgram& program = machine_.near(context.issued);
     --own_.num_pending;
     // The first of those that are missing.
     for (uint32_t i = program.num_members; i-- > 0;) {

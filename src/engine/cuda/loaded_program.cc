@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <unordered_set>
+#include <utility>
 
 #include "base/try.h"
 #include "engine/cuda/fold.h"
@@ -77,10 +79,10 @@ ProgramStep output_step(const BoundProgram& program, std::vector<Piece>& pieces)
 
 }  // namespace
 
-Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fused,
+Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProgram& fused,
                                           std::span<const uint32_t> members, uint32_t most_parts,
                                           Exports* exports) {
-  LoadedProgram out(device, exports);
+  LoadedProgram out(memory, exports);
   DeviceProgram& tables = out.tables_;
   const BoundProgram& program = fused.program;
   std::vector<Piece> pieces = program.pieces;
@@ -125,7 +127,8 @@ Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fu
   tables.image_bytes = static_cast<uint32_t>(rounded_up(image.bytes().size(), 16));
   const uint64_t header_at = image.add(std::vector<DeviceProgram>(1));
 
-  TUTTI_ASSIGN(std::byte* const base, device.allocate(image.bytes().size()));
+  TUTTI_ASSIGN(out.image_, memory.device.take(image.bytes().size(), 0));
+  std::byte* const base = out.image_.at();
   tables.image = base;
   tables.view = {reinterpret_cast<const ProgramLane*>(base + lanes_at),
                  reinterpret_cast<const ProgramStep*>(base + steps_at),
@@ -142,28 +145,55 @@ Result<LoadedProgram> LoadedProgram::load(Device& device, const FusedProgram& fu
   tables.members = reinterpret_cast<const uint32_t*>(base + members_at);
   tables.peer_members = reinterpret_cast<const uint32_t*>(base + peers_at);
   std::memcpy(image.bytes().data() + header_at, &tables, sizeof tables);
-  TUTTI_TRY(device.write(base, image.bytes().data(), image.bytes().size()));
+  TUTTI_TRY(memory.device.device().write(base, image.bytes().data(), image.bytes().size()));
+  out.number_ = memory.last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+  out.bytes_->store(out.image_.bytes(), std::memory_order_relaxed);
   out.program_ = reinterpret_cast<const DeviceProgram*>(base + header_at);
   return out;
 }
 
+LoadedProgram::~LoadedProgram() {
+  if (free_.size() == homes_.size()) return;
+  std::unordered_set<const void*> clean;
+  for (const Slot& slot : free_) clean.insert(slot.context);
+  for (Home& home : homes_) {
+    if (clean.contains(home.memory.at())) continue;
+    home.memory.abandon();
+    home.completion.abandon();
+  }
+  image_.abandon();
+}
+
 Result<LoadedProgram::Slot> LoadedProgram::take_slot() {
-  if (free_.empty()) return make_slot();
+  if (free_.empty()) {
+    TUTTI_ASSIGN(const Slot made, make_slot());
+    free_.push_back(made);
+  }
   const Slot slot = free_.back();
   free_.pop_back();
+  uses_.begin();
   *slot.completion = {};
   return slot;
 }
 
+void LoadedProgram::give_back(Slot slot) {
+  free_.push_back(slot);
+  uses_.end();
+}
+
 Result<LoadedProgram::Slot> LoadedProgram::make_slot() {
-  TUTTI_ASSIGN(std::byte* const base, device_->allocate(home_bytes_));
-  TUTTI_ASSIGN(std::byte* const shared, device_->allocate_shared(sizeof(Completion)));
-  auto there = reinterpret_cast<uint64_t>(base);
+  Home home;
+  TUTTI_ASSIGN(home.memory, memory_->device.take(home_bytes_, tables_.homes.scratch));
+  TUTTI_ASSIGN(home.completion, memory_->shared.take(sizeof(Completion), sizeof(Completion)));
+  auto there = reinterpret_cast<uint64_t>(home.memory.at());
   if (exports_ != nullptr) {
-    TUTTI_ASSIGN(there, exports_->address_of(base));
+    TUTTI_ASSIGN(there, exports_->address_of(home.memory.at()));
   }
-  ++num_slots_;
-  return Slot{reinterpret_cast<Context*>(base), there, reinterpret_cast<Completion*>(shared)};
+  bytes_->fetch_add(home.memory.bytes(), std::memory_order_relaxed);
+  const Slot slot{reinterpret_cast<Context*>(home.memory.at()), there,
+                  reinterpret_cast<Completion*>(home.completion.at())};
+  homes_.push_back(std::move(home));
+  return slot;
 }
 
 }  // namespace tutti::engine::cuda

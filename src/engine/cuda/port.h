@@ -8,7 +8,7 @@
 //   void pause()             between two looks
 //   Desk& desk(), TaskQueue& queue(), void copy(to, from, bytes)   of this launch
 //   void mark(Stage)         a stage has ended
-//   near(program)            the same program, where reading it is fast, until the next one
+//   near(issued)             its program, where reading it is fast, until the next one
 #pragma once
 
 #include "engine/cuda/daemon_state.h"

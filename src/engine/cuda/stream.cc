@@ -13,8 +13,10 @@ constexpr uint64_t kLeastStaging = uint64_t{1} << 20;
 
 Result<std::unique_ptr<Stream>> Stream::create(Device& device, Daemon& daemon, Watch& watch) {
   TUTTI_ASSIGN(std::byte* const words, device.allocate(sizeof(StreamWords)));
+  TUTTI_ASSIGN(std::byte* const passed, device.allocate_shared(sizeof(uint32_t)));
   std::unique_ptr<Stream> out(new Stream(device, daemon, watch));
   out->words_ = reinterpret_cast<StreamWords*>(words);
+  out->num_passed_ = reinterpret_cast<uint32_t*>(passed);
   return out;
 }
 
@@ -22,12 +24,27 @@ Status Stream::submit(const Group& group) {
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(copy_all(group.stream, group.before));
   if (!group.requests.empty()) TUTTI_TRY(submit_all(group));
-  return copy_all(group.stream, group.after);
+  TUTTI_TRY(copy_all(group.stream, group.after));
+  const bool ends_with_copies = group.requests.empty() || !group.after.empty();
+  return ends_with_copies ? watch_copies(group) : Status();
+}
+
+// When operations are over the daemon says; when copies are, only the stream can.
+Status Stream::watch_copies(const Group& group) {
+  TUTTI_TRY(device_.write_word(group.stream, num_passed_, num_copying_ + 1));
+  ++num_copying_;
+  under_way_.add();
+  if (group.ending != nullptr) group.ending->began_copies();
+  watch_.add({.daemon = &daemon_,
+              .ending = group.ending,
+              .milestone = {num_passed_, num_copying_},
+              .counter = &under_way_});
+  return {};
 }
 
 Status Stream::submit_all(const Group& group) {
   // First: what the stream never comes to would never begin and never end.
-  TUTTI_TRY(device_.arm(group.stream, words_, num_groups_ + 1));
+  TUTTI_TRY(device_.write_word(group.stream, &words_->armed, num_groups_ + 1));
   const uint32_t value = ++num_groups_;
   if (group.on_taken) group.on_taken();
   Status status;
@@ -40,11 +57,13 @@ Status Stream::submit_all(const Group& group) {
       break;
     }
     ++num_operations_;
+    under_way_.add();
     if (group.ending != nullptr) group.ending->began(request);
     watch_.add({.daemon = &daemon_,
                 .ticket = *ticket,
                 .operation = request.operation,
-                .ending = group.ending});
+                .ending = group.ending,
+                .counter = &under_way_});
   }
   // Also after an error, for what was submitted. Last: a daemon that is launched behind a stream
   // that waits for it may be held up by it.
@@ -57,14 +76,6 @@ Status Stream::copy_all(StreamHandle stream, std::span<const Copy> copies) {
     if (copy.bytes != 0) TUTTI_TRY(device_.copy(stream, copy.to, copy.from, copy.bytes));
   }
   return {};
-}
-
-Result<bool> Stream::is_idle() {
-  const std::lock_guard lock(mutex_);
-  uint32_t num_over = 0;
-  TUTTI_TRY(
-      device_.read(&num_over, reinterpret_cast<const std::byte*>(&words_->gate), sizeof num_over));
-  return num_over == num_operations_;
 }
 
 void Stream::begin_anew() {

@@ -40,7 +40,7 @@ class Stream {
   [[nodiscard]] Status submit(const Group& group);
 
   // Whether nothing that was submitted is under way; then it can be another stream's.
-  [[nodiscard]] Result<bool> is_idle();
+  [[nodiscard]] bool is_idle() const { return under_way_.is_none(); }
   // From now on it is another stream's. Memory for copies is new: the old may still be used.
   void begin_anew();
 
@@ -53,15 +53,19 @@ class Stream {
       : device_(device), daemon_(daemon), watch_(watch) {}
   [[nodiscard]] Status submit_all(const Group& group);
   [[nodiscard]] Status copy_all(StreamHandle stream, std::span<const Copy> copies);
+  [[nodiscard]] Status watch_copies(const Group& group);
 
   Device& device_;
   Daemon& daemon_;
   Watch& watch_;
   StreamWords* words_ = nullptr;
+  uint32_t* num_passed_ = nullptr;  // of groups that end with copies, as the stream says
+  UnderWay under_way_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // of what follows, and of the order in the stream
   uint32_t num_groups_ = 0;
   uint32_t num_operations_ = 0;
+  uint32_t num_copying_ = 0;  // groups that end with copies
   std::byte* staging_ = nullptr;
   uint64_t staging_bytes_ = 0;
 };

@@ -10,13 +10,29 @@ namespace {
 // A daemon stays for 10 ms; one that is away is missed for so long at most.
 constexpr auto kBetweenLooks = std::chrono::microseconds(50);
 
+bool is_over(const Watched& operation) {
+  const auto& [word, value] = operation.milestone;
+  if (word == nullptr) return Daemon::is_over(operation.ticket);
+  // Pairs with the stream's write.
+  return !is_earlier(load_acquire(word), value);
+}
+
+void tell(const Watched& operation) {
+  if (operation.milestone.word != nullptr) {
+    if (operation.ending != nullptr) operation.ending->ended_copies(operation.daemon->failure());
+    return;
+  }
+  // Liveness: it is over, or the device has failed.
+  const Completion how = operation.daemon->wait(operation.ticket, 0);
+  if (operation.ending != nullptr) operation.ending->ended(operation.operation, how);
+}
+
 // Takes out what has ended and says how many that were; brings back the daemons of the rest.
 size_t look(std::vector<Watched>& operations) {
   const size_t num_ended = std::erase_if(operations, [](const Watched& operation) {
-    if (!Daemon::is_over(operation.ticket) && operation.daemon->failure()) return false;
-    // Liveness: it is over, or the device has failed.
-    const Completion how = operation.daemon->wait(operation.ticket, 0);
-    if (operation.ending != nullptr) operation.ending->ended(operation.operation, how);
+    if (!is_over(operation) && operation.daemon->failure()) return false;
+    tell(operation);
+    if (operation.counter != nullptr) operation.counter->remove();
     return true;
   });
   for (const Watched& operation : operations) {

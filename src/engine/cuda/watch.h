@@ -2,6 +2,7 @@
 // daemons come back as often as they leave, and tells how each ended.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +25,36 @@ class Ending {
 
   virtual void began(const DeviceRequest& request) = 0;  // in the thread that enqueues it
   virtual void ended(uint64_t operation, const Completion& how) = 0;
+  // Copies that a stream makes, of which nothing else tells.
+  virtual void began_copies() = 0;  // in the thread that enqueues them
+  virtual void ended_copies(const Status& how) = 0;
+};
+
+// How many of a stream's operations and copies have not ended. Any thread.
+class UnderWay {
+ public:
+  void add() { num_.fetch_add(1, std::memory_order_relaxed); }
+  // Pairs with is_none.
+  void remove() { num_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool is_none() const { return num_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  std::atomic<uint32_t> num_{0};
+};
+
+// A word that a stream writes when it has come past something.
+struct Milestone {
+  const uint32_t* word = nullptr;  // in memory of the host
+  uint32_t value = 0;
 };
 
 struct Watched {
   Daemon* daemon = nullptr;  // outlives the operation
   Daemon::Ticket ticket = {};
   uint64_t operation = 0;
-  Ending* ending = nullptr;  // outlives the operation; null: nobody
+  Ending* ending = nullptr;     // outlives the operation; null: nobody
+  Milestone milestone = {};     // if it has one, copies up to there instead of an operation
+  UnderWay* counter = nullptr;  // outlives it too; counts it down when all is told
 };
 
 class Watch {

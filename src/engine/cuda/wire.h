@@ -101,6 +101,8 @@ struct Submission {
   uint64_t context_there;
   uint64_t input_there;
   uint64_t output_there;
+  uint32_t program_number;  // unlike that of any program that was at the same place before
+  uint32_t unused[5];
 };
 
 // Daemon to daemon: the sender has issued the operation, and its input or where its memory is.
@@ -144,7 +146,7 @@ inline constexpr uint32_t kUnitsOf = (sizeof(T) + 11) / 12;
 inline constexpr uint32_t kHelloUnits = kUnitsOf<Hello>;
 inline constexpr uint32_t kSubmissionUnits = kUnitsOf<Submission>;
 static_assert(sizeof(Hello) == 168 && kHelloUnits == 14 && std::is_trivially_copyable_v<Hello>);
-static_assert(sizeof(Submission) == 120 && kSubmissionUnits == 10);
+static_assert(sizeof(Submission) == 144 && kSubmissionUnits == 12);
 static_assert(std::is_trivially_copyable_v<Submission>);
 
 // A letter ends where its input or its addresses do.

@@ -1,164 +1,80 @@
-// Everything that tutti/device.h declares, with host memory for the GPU's and threads for streams:
-// each enqueued group runs as operations of the CPU engine, when its stream comes to it.
+#include "tests/support/host_device/host_device.h"
+
+#include <unistd.h>
+
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <utility>
-#include <vector>
 
-#include "base/check.h"
 #include "base/try.h"
-#include "comm/call_check.h"
-#include "tests/support/host_device/host_stream.h"
-#include "tutti/device.h"
+#include "comm/cuda/device_group.h"
+#include "comm/cuda/device_host.h"
+#include "tests/support/thread_device.h"
 
 namespace tutti {
-namespace comm {
-
-// As the real one, it lives on while something of an aborted communicator is in streams.
-class DeviceGroup : public std::enable_shared_from_this<DeviceGroup> {
- public:
-  DeviceGroup(Communicator host, Communicator calls, int device)
-      : host_(std::move(host)), calls_(std::move(calls)), device_(device) {}
-  ~DeviceGroup() = default;
-  DeviceGroup(const DeviceGroup&) = delete;
-  DeviceGroup& operator=(const DeviceGroup&) = delete;
-
-  [[nodiscard]] const Communicator& host() const { return host_; }
-  [[nodiscard]] int device() const { return device_; }
-
-  Status enqueue(std::span<const Call> calls, DeviceStream stream) {
-    for (const Call& call : calls) {
-      TUTTI_CHECK(call.counts.empty(), "no test has uneven calls on a device");
-      TUTTI_TRY(check_call(call, host_.num_ranks(), Rank{host_.rank()}));
-    }
-    std::vector<Call> numbered(calls.begin(), calls.end());
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_aborted_) return Error{ErrorCode::kAborted, "the communicator was aborted"};
-      for (Call& call : numbered) number(call);
-      ++num_left_;
-    }
-    HostStream& order = stream == nullptr ? *own_stream_ : *stream;
-    order.post(
-        [self = shared_from_this(), numbered = std::move(numbered)] { self->run(numbered); });
-    return {};
-  }
-
-  Status status() {
-    const std::lock_guard lock(mutex_);
-    return first_;
-  }
-
-  bool is_idle() {
-    const std::lock_guard lock(mutex_);
-    return num_left_ == 0;
-  }
-
-  Status finish() {
-    std::unique_lock lock(mutex_);
-    // Liveness: operations end when their peers come, and at their deadline.
-    over_.wait(lock, [this] { return num_left_ == 0; });
-    return first_;
-  }
-
-  // Ends the other members' operations too, which no test may rely on.
-  void abort() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_aborted_ = true;
-    }
-    calls_.abort();
-  }
-
-  // The last copy has gone.
-  void let_go() {
-    std::unique_lock lock(mutex_);
-    // Liveness: operations end when their peers come, and at their deadline.
-    if (!is_aborted_) over_.wait(lock, [this] { return num_left_ == 0; });
-    lock.unlock();
-    own_stream_.reset();  // not by itself
-  }
-
- private:
-  using HostStream = test::HostStream;
-
-  // Calls without a name are matched by the order in which they were enqueued, not by that in which
-  // streams come to them.
-  void number(Call& call) {
-    if (!call.options.name.empty() || call.options.tag != 0) return;
-    const bool is_message = call.kind == CollectiveKind::kSendRecv;
-    call.options.name = is_message ? "message" : "collective";
-    call.options.tag =
-        is_message ? ++num_messages_[{call.peer, call.receives}] : ++num_collectives_;
-  }
-
-  void run(const std::vector<Call>& calls) {
-    Work all;
-    for (const Call& call : calls) all += calls_.submit(call);
-    // Liveness: operations end when their peers come, and at their deadline.
-    Status status = all.wait();
-    const std::lock_guard lock(mutex_);
-    if (first_.ok()) first_ = std::move(status);
-    --num_left_;
-    over_.notify_all();
-  }
-
-  Communicator host_;
-  Communicator calls_;
-  int device_;
-  std::mutex mutex_;  // guards what follows, up to the stream
-  std::condition_variable over_;
-  uint64_t num_left_ = 0;  // enqueued groups that are not over
-  uint64_t num_collectives_ = 0;
-  std::map<std::pair<uint32_t, bool>, uint64_t> num_messages_;
-  bool is_aborted_ = false;
-  Status first_;
-  std::unique_ptr<HostStream> own_stream_ =
-      std::make_unique<HostStream>();  // what the null stream is on this device
-};
-
-}  // namespace comm
-
 namespace {
 
+// What is not the device's own is memory of the process, which daemons of this process reach and
+// those of others do not: as memory of CUDA's pools.
+class HostDevice : public test::ThreadDevice {
+ public:
+  HostDevice() : ThreadDevice(test::Sharing::kAsProcesses) { open_default_stream(); }
+
+  Result<engine::cuda::Allocation> allocation_of(const void* at) override {
+    auto known = ThreadDevice::allocation_of(at);
+    if (known) return known;
+    auto* const byte = static_cast<std::byte*>(const_cast<void*>(at));
+    return engine::cuda::Allocation{reinterpret_cast<uint64_t>(at), byte, 1};
+  }
+};
+
+uint64_t process_identity() {
+  static const uint64_t number = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return number ^ static_cast<uint64_t>(getpid());
+}
+
+// One for each number, for the life of the process: as where there are GPUs.
+comm::DeviceHost& host_of(int ordinal) {
+  static std::mutex mutex;
+  static auto& hosts = *new std::map<int, std::unique_ptr<comm::DeviceHost>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<comm::DeviceHost>& host = hosts[ordinal];
+  if (host) return *host;
+  comm::DeviceHost::Facts facts;
+  facts.ordinal = ordinal;
+  facts.identity = 1;  // all see each other's memory
+  facts.process = process_identity();
+  facts.workers_for = [](uint32_t /*num_ranks*/) { return 2U; };
+  facts.presence = {.linger_ns = 20'000, .stay_ns = 200'000};
+  host = std::make_unique<comm::DeviceHost>(std::make_unique<HostDevice>(), std::move(facts));
+  return *host;
+}
+
 thread_local int g_current_device = 0;
-std::mutex g_memory_mutex;
-std::map<void*, int> g_memory;  // and the device of each
+
+// Never destroyed: threads of the library may outlive main.
+struct UserMemory {
+  static UserMemory& get() {
+    static auto& memory = *new UserMemory;
+    return memory;
+  }
+  std::mutex mutex;
+  std::map<void*, int> devices;  // of each piece
+};
 
 }  // namespace
 
 Result<DeviceCommunicator> DeviceCommunicator::create(const Communicator& comm, int device) {
-  Communicator host = comm;
-  TUTTI_ASSIGN(Communicator calls, host.duplicate());
-  // Ranks on GPUs open each other's memory here: it takes all of them.
-  // Liveness: all ranks call it, or the deadline passes.
-  TUTTI_TRY(calls.barrier().wait());
-  return DeviceCommunicator(
-      std::make_shared<comm::DeviceGroup>(std::move(host), std::move(calls), device));
+  TUTTI_ASSIGN(auto group, comm::DeviceGroup::create(comm, host_of(device)));
+  return DeviceCommunicator(std::move(group));
 }
-
-DeviceCommunicator::DeviceCommunicator(std::shared_ptr<comm::DeviceGroup> group)
-    : group_(group.get(), [kept = group](auto* /*same*/) mutable {
-        kept->let_go();
-        kept.reset();
-      }) {}
-
-uint32_t DeviceCommunicator::rank() const { return host().rank(); }
-uint32_t DeviceCommunicator::num_ranks() const { return host().num_ranks(); }
-int DeviceCommunicator::device() const { return group_->device(); }
-const Communicator& DeviceCommunicator::host() const { return group_->host(); }
-
-Status DeviceCommunicator::enqueue(std::span<const Call> calls, DeviceStream stream) {
-  return group_->enqueue(calls, stream);
-}
-Status DeviceCommunicator::status() const { return group_->status(); }
-bool DeviceCommunicator::is_idle() const { return group_->is_idle(); }
-Status DeviceCommunicator::finish() { return group_->finish(); }
-void DeviceCommunicator::abort() { group_->abort(); }
 
 Result<int> current_device() {
   if (g_current_device < 0) return Error{ErrorCode::kNotFound, "there is no device here"};
@@ -172,15 +88,17 @@ Result<void*> allocate_on_device(uint64_t bytes) {
 Result<void*> allocate_on_device(uint64_t bytes, int device) {
   void* const memory = std::malloc(bytes);
   if (memory == nullptr) return Error{ErrorCode::kOutOfMemory, "the device is full"};
-  const std::lock_guard lock(g_memory_mutex);
-  g_memory.emplace(memory, device);
+  UserMemory& known = UserMemory::get();
+  const std::lock_guard lock(known.mutex);
+  known.devices.emplace(memory, device);
   return memory;
 }
 
 Status free_on_device(void* memory) {
+  UserMemory& known = UserMemory::get();
   {
-    const std::lock_guard lock(g_memory_mutex);
-    if (g_memory.erase(memory) == 0) {
+    const std::lock_guard lock(known.mutex);
+    if (known.devices.erase(memory) == 0) {
       return Error{ErrorCode::kInvalidArgument, "this memory is not of allocate_on_device"};
     }
   }
@@ -193,14 +111,16 @@ namespace test {
 void set_current_device(int device) { g_current_device = device; }
 
 uint64_t num_device_allocations() {
-  const std::lock_guard lock(g_memory_mutex);
-  return g_memory.size();
+  UserMemory& known = UserMemory::get();
+  const std::lock_guard lock(known.mutex);
+  return known.devices.size();
 }
 
 uint64_t num_allocations_on(int device) {
-  const std::lock_guard lock(g_memory_mutex);
+  UserMemory& known = UserMemory::get();
+  const std::lock_guard lock(known.mutex);
   const auto is_there = [&](const auto& one) { return one.second == device; };
-  return static_cast<uint64_t>(std::count_if(g_memory.begin(), g_memory.end(), is_there));
+  return static_cast<uint64_t>(std::count_if(known.devices.begin(), known.devices.end(), is_there));
 }
 
 }  // namespace test

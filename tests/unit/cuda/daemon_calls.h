@@ -60,7 +60,7 @@ class Calls {
     const auto fused = fuse_programs({kind, n, 0, 0}, elems, algorithm);
     std::vector<uint32_t> members(n);
     std::iota(members.begin(), members.end(), 0);
-    return engine::cuda::LoadedProgram::load(device_, fused[rank], members,
+    return engine::cuda::LoadedProgram::load(daemons_[rank]->memory(), fused[rank], members,
                                              daemons_[0]->num_workers())
         .value();
   }

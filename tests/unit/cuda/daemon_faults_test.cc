@@ -86,8 +86,10 @@ TEST(DaemonFaults, NeighboursMayBeMetInAnyOrder) {
   // Operation 0 is of daemons 0 and 1, operation 1 of daemons 0 and 2.
   const auto fused = fuse_programs({CollectiveKind::kAllReduce, 2, 0, 0}, 1, "pull_all");
   for (const uint32_t other : {1u, 2u}) {
-    programs.push_back(LoadedProgram::load(device, fused[0], std::vector{0u, other}, 2).value());
-    programs.push_back(LoadedProgram::load(device, fused[1], std::vector{1u, 0u}, 2).value());
+    programs.push_back(
+        LoadedProgram::load(daemons[0]->memory(), fused[0], std::vector{0u, other}, 2).value());
+    programs.push_back(
+        LoadedProgram::load(daemons[other]->memory(), fused[1], std::vector{1u, 0u}, 2).value());
   }
 
   ASSERT_TRUE(daemons[1]->meet(1, {daemons[0]->front(), 1}).ok());

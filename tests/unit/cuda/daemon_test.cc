@@ -280,6 +280,11 @@ class CountsEndings : public engine::cuda::Ending {
     if (outcome_of(how) != Outcome::kDone) ++num_failed_;
     ++num_ended_;
   }
+  void began_copies() override {}
+  void ended_copies(const Status& how) override {
+    if (!how) ++num_failed_;
+    ++num_ended_;
+  }
   [[nodiscard]] uint32_t num_ended() const { return num_ended_; }
   [[nodiscard]] uint32_t num_failed() const { return num_failed_; }
 
@@ -329,6 +334,8 @@ class AddsAnother final : public engine::cuda::Ending {
       : watch_(watch), other_(other) {}
   void began(const engine::cuda::DeviceRequest& /*request*/) override {}
   void ended(uint64_t /*operation*/, const Completion& /*how*/) override { watch_.add(other_); }
+  void began_copies() override {}
+  void ended_copies(const Status& /*how*/) override {}
 
  private:
   engine::cuda::Watch& watch_;

@@ -98,10 +98,9 @@ TEST(DeviceCommunicator, NamedCallsMayComeInAnyOrder) {
         uint32_t s = static_cast<uint32_t>(random() % 3);
         while (next[s] * 3 + s >= kCalls) s = (s + 1) % 3;
         const uint32_t call = next[s]++ * 3 + s;
-        ASSERT_TRUE(self.gpu
-                        .all_reduce(data[call], reinterpret_cast<DeviceStream>(&streams[s]),
-                                    {.name = "call " + std::to_string(call)})
-                        .ok());
+        ASSERT_TRUE(
+            self.gpu.all_reduce(data[call], &streams[s], {.name = "call " + std::to_string(call)})
+                .ok());
       }
       for (ThreadStream& stream : streams) stream.synchronize();
       for (uint32_t call = 0; call < kCalls; ++call) {
@@ -202,10 +201,8 @@ TEST(DeviceCommunicator, MemoryThatCannotBeMappedFailsItsOperationAlone) {
     const auto large = self.numbers(kElemsApart);
     if (self.rank == 0) self.device.refuse_to_map();
     ThreadStream stream;
-    ASSERT_TRUE(self.gpu
-                    .all_reduce(large, reinterpret_cast<DeviceStream>(&stream),
-                                {.deadline = std::chrono::milliseconds(300)})
-                    .ok());
+    ASSERT_TRUE(
+        self.gpu.all_reduce(large, &stream, {.deadline = std::chrono::milliseconds(300)}).ok());
     ASSERT_TRUE(other.all_reduce(small, self.handle()).ok());
     EXPECT_TRUE(other.finish().ok());
     for (uint64_t i = 0; i < small.size(); ++i) ASSERT_EQ(small[i], sum_of(3, i));
@@ -234,9 +231,7 @@ TEST(DeviceCommunicator, CommunicatorsShareTheirRanksDaemons) {
     ThreadStream other;
     // Half of the ranks call in one order, half in the other, on streams that wait for nothing
     // else.
-    const auto call_half = [&] {
-      ASSERT_TRUE(gpu.all_reduce(half_data, reinterpret_cast<DeviceStream>(&other)).ok());
-    };
+    const auto call_half = [&] { ASSERT_TRUE(gpu.all_reduce(half_data, &other).ok()); };
     if (self.rank < 2) call_half();
     ASSERT_TRUE(self.gpu.all_reduce(all_data, self.handle()).ok());
     if (self.rank >= 2) call_half();

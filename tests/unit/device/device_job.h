@@ -22,9 +22,17 @@ namespace tutti::test {
 
 enum class Placing { kOneProcess, kProcesses, kPairs };
 
+// Of each rank, in bytes. Without a reserve every piece is an allocation of its own, so that
+// sanitizers see who writes beside it.
+struct DeviceBounds {
+  uint64_t reserved = 0;
+  uint64_t programs = comm::LoadedPrograms::kMostBytes;
+};
+
 class DeviceJob {
  public:
-  explicit DeviceJob(uint32_t num_ranks, Placing placing = Placing::kOneProcess)
+  explicit DeviceJob(uint32_t num_ranks, Placing placing = Placing::kOneProcess,
+                     const DeviceBounds& bounds = {})
       : comms_(Communicator::threads(num_ranks).value()) {
     const auto per_process = static_cast<uint32_t>(placing == Placing::kOneProcess ? num_ranks
                                                    : placing == Placing::kPairs    ? 2
@@ -39,6 +47,8 @@ class DeviceJob {
       facts.process = p + 1;
       facts.workers_for = [](uint32_t /*num_ranks*/) { return 2U; };
       facts.presence = {.linger_ns = 20'000, .stay_ns = 200'000};
+      facts.reserved_bytes = bounds.reserved;
+      facts.most_program_bytes = bounds.programs;
       hosts_.push_back(std::make_unique<comm::DeviceHost>(std::move(device), std::move(facts)));
     }
   }
@@ -55,7 +65,7 @@ class DeviceJob {
     ThreadDevice& device;
     ThreadStream& stream;
 
-    [[nodiscard]] DeviceStream handle() const { return reinterpret_cast<DeviceStream>(&stream); }
+    [[nodiscard]] DeviceStream handle() const { return &stream; }
     // Numbers in memory of the device.
     [[nodiscard]] std::span<int64_t> numbers(uint64_t elems, int64_t first = 0) const {
       auto* const at =

@@ -18,7 +18,7 @@ using Self = DeviceJob::Self;
 TEST(DeviceStreams, AHandleThatIsAnotherStreamInEachThreadIsSeveral) {
   DeviceJob job(2);
   job.run([](Self& self) {
-    auto* const handle = static_cast<DeviceStream>(kOwnStream);
+    DeviceStream const handle = kOwnStream;
     const auto late = self.room(300);
     const auto early = self.numbers(300, first_of(self.rank));
     std::promise<void> may_go_on;
@@ -50,7 +50,7 @@ TEST(DeviceStreams, StreamsThatComeAndGoAreForgotten) {
   job.run([&](Self& self) {
     std::optional<ThreadStream> stream;
     for (size_t i = 0; i < comm::DeviceNode::kManyStreams + 20; ++i) {
-      auto* const handle = reinterpret_cast<DeviceStream>(&stream.emplace());
+      auto* const handle = &stream.emplace();
       const auto data = self.numbers(20, first_of(self.rank));
       ASSERT_TRUE(self.gpu.all_reduce(data, handle).ok());
       stream->synchronize();
@@ -58,6 +58,66 @@ TEST(DeviceStreams, StreamsThatComeAndGoAreForgotten) {
     }
     comm::DeviceNode& node = *job.host(self.rank).node(self.rank, 2).value();
     EXPECT_EQ(node.num_streams(), comm::DeviceNode::kManyStreams);
+  });
+}
+
+// A message to oneself is a copy in the stream: nobody but the stream knows when it is over.
+TEST(DeviceStreams, WhatAStreamCopiesIsWaitedForToo) {
+  DeviceJob job(1);
+  job.run([](Self& self) {
+    std::promise<void> may_go_on;
+    self.stream.add([going_on = may_go_on.get_future().share()] {
+      // Liveness: said when the communicator was seen not to be idle.
+      going_on.wait();
+    });
+    const auto sent = self.numbers(300, 7);
+    const auto received = self.room(300);
+    const Call calls[] = {message(sent, 0, false), message(received, 0, true)};
+    ASSERT_TRUE(self.gpu.enqueue(calls, self.handle()).ok());
+    EXPECT_FALSE(self.gpu.is_idle());
+    may_go_on.set_value();
+    ASSERT_TRUE(self.gpu.finish().ok());
+    EXPECT_EQ(received[299], sent[299]);
+  });
+}
+
+TEST(DeviceStreams, CopiesOfADeviceThatHasFailedAreOver) {
+  DeviceJob job(1);
+  job.run([](Self& self) {
+    std::promise<void> is_over;
+    self.stream.add([over = is_over.get_future().share()] {
+      // Liveness: said when the communicator has given up.
+      over.wait();
+    });
+    const auto sent = self.numbers(300, 7);
+    const auto received = self.room(300);
+    const Call calls[] = {message(sent, 0, false), message(received, 0, true)};
+    ASSERT_TRUE(self.gpu.enqueue(calls, self.handle()).ok());
+    self.device.die();
+    EXPECT_FALSE(self.gpu.finish().ok());
+    is_over.set_value();
+  });
+}
+
+// The driver may take its time, and other threads of the rank enqueue meanwhile.
+TEST(DeviceStreams, TheDeviceIsAskedWithoutTheNodesLock) {
+  DeviceJob job(2);
+  job.run([&](Self& self) {
+    comm::DeviceNode& node = *job.host(self.rank).node(self.rank, 2).value();
+    std::optional<ThreadStream> stream;
+    for (size_t i = 0; i < comm::DeviceNode::kManyStreams + 2; ++i) {
+      stream.emplace();
+      bool is_asked = false;
+      const auto ask = [&] {
+        is_asked = true;
+        EXPECT_LE(node.num_streams(), comm::DeviceNode::kManyStreams);
+      };
+      ThreadDevice::on_memory_of_thread(ask);
+      auto known = node.stream(stream->id());
+      ThreadDevice::on_memory_of_thread(nullptr);
+      ASSERT_TRUE(known.ok());
+      EXPECT_EQ(is_asked, i < comm::DeviceNode::kManyStreams) << i;
+    }
   });
 }
 

@@ -207,13 +207,13 @@ TEST(NcclCalls, NothingIsSentWhereThereIsNothing) {
 
 TEST(NcclCalls, StreamsDoNotWaitForEachOther) {
   on_nccl_ranks(2, [](NcclRank& self) {
-    test::HostStream other;
+    test::ThreadStream other;
     const size_t count = 100;
     Row one = row_of(self.rank, count);
     Row two = row_of(self.rank, count, count);
     // The ranks' streams come to them in different orders; the calls are matched by theirs.
-    test::HostStream* const first = self.rank == 0 ? &self.stream : &other;
-    test::HostStream* const second = self.rank == 0 ? &other : &self.stream;
+    test::ThreadStream* const first = self.rank == 0 ? &self.stream : &other;
+    test::ThreadStream* const second = self.rank == 0 ? &other : &self.stream;
     TUTTI_OK(ncclAllReduce(one.data(), one.data(), count, ncclInt64, ncclSum, self.comm, first));
     TUTTI_OK(ncclAllReduce(two.data(), two.data(), count, ncclInt64, ncclSum, self.comm, second));
     self.stream.synchronize();

@@ -9,11 +9,11 @@
 namespace tutti {
 namespace {
 
-using test::HostStream;
 using test::NcclRank;
 using test::on_nccl_ranks;
 using test::row_of;
 using test::sum_of_rows;
+using test::ThreadStream;
 using testing::HasSubstr;
 using Row = std::vector<int64_t>;
 
@@ -74,7 +74,7 @@ struct OneThread {
   explicit OneThread(int num_ranks) : comms(num_ranks), streams(num_ranks) {}
 
   std::vector<ncclComm_t> comms;
-  std::vector<HostStream> streams;
+  std::vector<ThreadStream> streams;
 
   void all_reduce(std::vector<Row>& rows) {
     TUTTI_OK(ncclGroupStart());
@@ -83,7 +83,7 @@ struct OneThread {
                              comms[r], &streams[r]));
     }
     TUTTI_OK(ncclGroupEnd());
-    for (HostStream& stream : streams) stream.synchronize();
+    for (ThreadStream& stream : streams) stream.synchronize();
   }
   void expect_sums() {
     const auto num_ranks = static_cast<int>(comms.size());
@@ -211,7 +211,7 @@ TEST(NcclGroup, AGroupWithAWrongCallDoesNothing) {
 }
 
 // Each communicator keeps memory until its end: an in-place exchange needs some beside.
-void exchange_in_place(ncclComm_t comm, HostStream& stream) {
+void exchange_in_place(ncclComm_t comm, ThreadStream& stream) {
   Row row{1, 2};
   TUTTI_OK(ncclAlltoAll(row.data(), row.data(), 1, ncclInt64, comm, &stream));
   stream.synchronize();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontends/nccl/nccl_abi.h"
-#include "tests/support/host_device/host_stream.h"
+#include "tests/support/host_device/host_device.h"
 
 namespace tutti::test {
 
@@ -22,7 +22,7 @@ struct NcclRank {
   int rank = 0;
   int num_ranks = 0;
   ncclComm_t comm = nullptr;
-  HostStream stream = {};
+  ThreadStream stream = {};
 };
 
 // A thread for each rank. Waits for all.
@@ -51,6 +51,19 @@ inline void on_nccl_ranks(int num_ranks, const std::function<void(NcclRank&)>& b
     rank.stream.synchronize();
     EXPECT_EQ(ncclCommDestroy(rank.comm), ncclSuccess);
   });
+}
+
+// What a communicator has to say when nothing of it is in progress any more. An operation is known
+// to be over a moment after its stream has gone on.
+inline ncclResult_t final_result(ncclComm_t comm) {
+  ncclResult_t result = ncclInProgress;
+  // Liveness: what is in progress ends, at its deadline if not before.
+  while (result == ncclInProgress) {
+    const ncclResult_t answer = ncclCommGetAsyncError(comm, &result);
+    if (answer != ncclSuccess) return answer;
+    std::this_thread::yield();
+  }
+  return result;
 }
 
 // One number for each rank and place, all of them different.
