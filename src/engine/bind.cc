@@ -97,17 +97,22 @@ class Binder {
     bound.dst_buffer = static_cast<uint8_t>(step.dst_buffer);
     bound.in = bound.out = bound.exported = kNoLink;
     const Step* sender = nullptr;
-    if (ir::receives(step.kind)) {
-      const LinkKey key{step.recv_peer.value, channel};
-      bound.in = static_cast<uint16_t>(RankView::number_of(own().ins(), key));
-      bound.in_number = next_in_[key]++;
-      sender = ranks_[key.first].outs().at({self_.value, channel})[bound.in_number];
-    }
+    StepRef other_end{};
     if (ir::sends(step.kind)) {
       const LinkKey key{step.send_peer.value, channel};
       bound.out = static_cast<uint16_t>(RankView::number_of(own().outs(), key));
       bound.out_number = next_out_[key]++;
+      other_end = ranks_[key.first].ins().at({self_.value, channel})[bound.out_number].place;
     }
+    if (ir::receives(step.kind)) {
+      const LinkKey key{step.recv_peer.value, channel};
+      bound.in = static_cast<uint16_t>(RankView::number_of(own().ins(), key));
+      bound.in_number = next_in_[key]++;
+      const auto& its = ranks_[key.first].outs().at({self_.value, channel})[bound.in_number];
+      sender = its.step;
+      other_end = its.place;
+    }
+    out_.other_ends.push_back(other_end);
     add_pieces(step, sender, bound);
     add_deps(step, bound);
     out_.steps.push_back(bound);
@@ -221,8 +226,8 @@ class Binder {
     std::set<std::pair<uint64_t, uint64_t>> of_input;  // first element, bytes
     for (const auto& [key, steps] : rank.outs()) {
       out_.most_messages = std::max(out_.most_messages, size32(steps));
-      for (const Step* step : steps) {
-        const RankView::Source source = rank.source(*step);
+      for (const RankView::LinkStep& its : steps) {
+        const RankView::Source source = rank.source(*its.step);
         uint64_t message = 0;
         for (const uint64_t size : source.sizes) message += bytes(size);
         out_.largest_message = std::max(out_.largest_message, message);
@@ -268,7 +273,7 @@ size_t bytes_of(const BoundProgram& program) {
   return sizeof program + bytes_in(program.lanes) + bytes_in(program.steps) +
          bytes_in(program.deps) + bytes_in(program.pieces) + bytes_in(program.exports) +
          bytes_in(program.ins) + bytes_in(program.outs) + bytes_in(program.peers) +
-         bytes_in(program.extents);
+         bytes_in(program.extents) + bytes_in(program.other_ends);
 }
 
 BoundProgram bind(const verify::VerifiedSchedule& schedule, Rank self, const ir::Sizes& sizes,

@@ -56,6 +56,9 @@ struct BoundProgram {
   std::vector<Link> outs;
   std::vector<Rank> peers;      // whom this rank exchanges messages with, sorted
   std::vector<Extent> extents;  // by peer
+  // By step, for traces: where the peer sends what the step takes; of a step that only sends, where
+  // the peer takes it. Nothing that runs a program looks at it.
+  std::vector<ir::StepRef> other_ends;
 
   uint64_t input_bytes = 0;
   uint64_t output_bytes = 0;

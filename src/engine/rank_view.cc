@@ -32,10 +32,13 @@ RankView::RankView(const ir::Schedule& schedule, const ir::Layout& layout, const
 void RankView::collect_links() {
   uint64_t& scratch_end = begin_[static_cast<size_t>(Buffer::kScratch)].back();
   uint64_t end = scratch_end;
-  for (const ir::Lane& lane : program_->lanes) {
-    for (const ir::Step& step : lane.steps) {
-      if (ir::sends(step.kind)) outs_[{step.send_peer.value, lane.channel}].push_back(&step);
-      if (ir::receives(step.kind)) ins_[{step.recv_peer.value, lane.channel}].push_back(&step);
+  for (uint32_t l = 0; l < program_->lanes.size(); ++l) {
+    const ir::Lane& lane = program_->lanes[l];
+    for (uint32_t s = 0; s < lane.steps.size(); ++s) {
+      const ir::Step& step = lane.steps[s];
+      const LinkStep its{&step, {l, s}};
+      if (ir::sends(step.kind)) outs_[{step.send_peer.value, lane.channel}].push_back(its);
+      if (ir::receives(step.kind)) ins_[{step.recv_peer.value, lane.channel}].push_back(its);
       if (step.kind != ir::StepKind::kRecvReduceSend) continue;
       sum_at_[&step] = end;
       for (uint32_t i = 0; i < step.num_chunks; ++i)

@@ -46,7 +46,11 @@ class RankView {
 
   // Connections sorted by peer and channel: the position is the link's number. The steps are those
   // that send on it (or receive from it), in order.
-  using Links = std::map<LinkKey, std::vector<const ir::Step*>>;
+  struct LinkStep {
+    const ir::Step* step;
+    ir::StepRef place;
+  };
+  using Links = std::map<LinkKey, std::vector<LinkStep>>;
   [[nodiscard]] const Links& outs() const { return outs_; }
   [[nodiscard]] const Links& ins() const { return ins_; }
   [[nodiscard]] static uint32_t number_of(const Links& links, LinkKey key) {

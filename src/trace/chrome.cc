@@ -4,6 +4,7 @@
 // Its times are microseconds; three decimals are ns and six are ps.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "trace/joined.h"
 #include "trace/quoted.h"
 #include "trace/trace.h"
 
@@ -121,43 +123,58 @@ class ChromeWriter {
   void flows_of(const Event& e) {
     const StepKey key{e.rank, e.lane, e.step, e.call};
     if (const auto sent = sent_by_.find(key); sent != sent_by_.end()) {
-      const Event& message = trace_.events[sent->second];
+      const Arrow& arrow = arrows_[sent->second];
       record(
           "{{\"ph\":\"s\",\"name\":\"message\",\"cat\":\"message\",\"id\":{},\"pid\":{},\"tid\":{},"
           "\"ts\":{},\"args\":{{\"bytes\":{},\"to\":{}}}}}",
-          sent->second, e.rank, e.lane, micros(e.rank, e.begin), message.bytes, message.peer);
+          sent->second, e.rank, e.lane, micros(e.rank, e.begin), arrow.bytes, arrow.to);
     }
     if (const auto taken = taken_by_.find(key); taken != taken_by_.end()) {
       record(
           "{{\"ph\":\"f\",\"bp\":\"e\",\"name\":\"message\",\"cat\":\"message\",\"id\":{},\"pid\":{"
           "},"
           "\"tid\":{},\"ts\":{},\"args\":{{\"from\":{}}}}}",
-          taken->second, e.rank, e.lane, micros(e.rank, e.begin),
-          trace_.events[taken->second].rank);
+          taken->second, e.rank, e.lane, micros(e.rank, e.begin), arrows_[taken->second].from);
     }
   }
 
-  // An arrow needs both its slices; what a ring lost, it cannot have.
+  // An arrow needs both its slices; what a ring lost, it cannot have. The simulator records
+  // messages; of a real run they are put together from their two steps.
   void index_messages() {
+    for (const auto& [sent, taken] : deliveries_of(trace_, join_calls(trace_))) {
+      const uint64_t bytes = std::max(sent->bytes, taken->bytes);
+      add_arrow({sent->rank, sent->lane, sent->step, sent->call},
+                {taken->rank, taken->lane, taken->step, taken->call},
+                {sent->rank, taken->rank, bytes});
+    }
     std::set<StepKey> steps;
     for (const Event& e : trace_.events) {
       if (e.kind == EventKind::kStep) steps.insert({e.rank, e.lane, e.step, e.call});
     }
-    for (size_t i = 0; i < trace_.events.size(); ++i) {
-      const Event& e = trace_.events[i];
+    for (const Event& e : trace_.events) {
       const StepKey sender{e.rank, e.lane, e.step, e.call};
       const StepKey taker{e.peer, e.peer_lane, e.peer_step, e.call};
       if (e.kind != EventKind::kMessage || !steps.contains(sender) || !steps.contains(taker)) {
         continue;
       }
-      sent_by_[sender] = i;
-      taken_by_[taker] = i;
+      add_arrow(sender, taker, {e.rank, e.peer, e.bytes});
     }
   }
 
   using StepKey = std::array<uint32_t, 4>;  // rank, lane, step, call
+  struct Arrow {
+    uint32_t from;
+    uint32_t to;
+    uint64_t bytes;
+  };
 
-  std::map<StepKey, size_t> sent_by_;  // to the message's place in the events
+  void add_arrow(const StepKey& sender, const StepKey& taker, const Arrow& arrow) {
+    sent_by_[sender] = taken_by_[taker] = arrows_.size();
+    arrows_.push_back(arrow);
+  }
+
+  std::vector<Arrow> arrows_;
+  std::map<StepKey, size_t> sent_by_;  // to the number of its arrow
   std::map<StepKey, size_t> taken_by_;
   const Trace& trace_;
   std::vector<int64_t> offsets_;

@@ -31,6 +31,10 @@ enum class Op : uint8_t {
 };
 inline constexpr int kNumOps = 8;
 
+// Whether a step of this kind takes a message, and whether it gives one.
+[[nodiscard]] constexpr bool takes(Op op) { return op >= Op::kRecv; }
+[[nodiscard]] constexpr bool gives(Op op) { return op == Op::kSend || op >= Op::kRecvCopySend; }
+
 // "step", "recv_reduce": the spelling of trace files.
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 [[nodiscard]] std::string_view to_string(Op op) noexcept;
@@ -48,8 +52,10 @@ struct Event {
   uint32_t rank = 0;  // where it happened; of a message: the sender
   uint32_t lane = 0;
   uint32_t step = 0;
-  uint32_t peer = kNoPeer;  // whom it waits for; of a message: the receiver
-  uint32_t peer_lane = 0;   // the step at the peer's end; 0 when there is no peer
+  // Whom it takes from or waits for, of a step that only gives whom it gives to; of a message: the
+  // receiver. Then the step at the peer's end of that message; 0 when there is no peer.
+  uint32_t peer = kNoPeer;
+  uint32_t peer_lane = 0;
   uint32_t peer_step = 0;
   uint32_t call = 0;  // which call of its rank this is part of; the simulator has one, 0
   EventKind kind = EventKind::kStep;

@@ -52,6 +52,19 @@ class ArrayScanner {
     return value;
   }
 
+  // 64 bits as text: readers whose numbers are doubles would lose the last of them.
+  uint64_t hexadecimal(const char* name) {
+    const std::string_view digits = text();
+    uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const bool is_whole = digits.size() == 16 && end == digits.data() + digits.size();
+    if (error != std::errc{} || !is_whole) {
+      return fail(fmt::format("'{}' must be 16 hexadecimal digits", name)), 0;
+    }
+    return value;
+  }
+
   template <class Integer>
   Integer integer(const char* name) {
     comma();
@@ -117,7 +130,10 @@ class Reader {
     root.only_fields({"tutti_trace", "source", "schedule", "ranks", "ticks_per_ns", "lost"});
     const uint32_t version = root.field("tutti_trace").uint32(1, UINT32_MAX);
     if (document->status() && version != kFormatVersion) {
-      root.field("tutti_trace").fail(fmt::format("version {} is not known, only 1", version));
+      root.field("tutti_trace")
+          .fail(fmt::format("version {} is not known, only {}: the file is of another "
+                            "version of tutti; record the run anew with this one",
+                            version, kFormatVersion));
     }
     const std::string_view source = root.field("source").string();
     if (document->status() && source != "simulator" && source != "engine") {
@@ -167,6 +183,7 @@ class Reader {
     if (call.end < call.begin) scan.fail("it ends before it begins");
     call.what = scan.text();
     if (call.what != plain_text(call.what)) scan.fail("'what' must be plain text");
+    call.operation = scan.hexadecimal("operation");
     scan.end();
     trace_.calls.push_back(std::move(call));
   }
@@ -245,7 +262,8 @@ std::string to_json_lines(const Trace& trace) {
     fmt::format_to(std::back_inserter(out), "[\"call\",{},{},{},", call.rank, call.call,
                    call.begin);
     append_number_or_null(out, call.end, call.end == kStillOpen);
-    fmt::format_to(std::back_inserter(out), "\"{}\"]\n", plain_text(call.what));
+    fmt::format_to(std::back_inserter(out), "\"{}\",\"{:016x}\"]\n", plain_text(call.what),
+                   call.operation);
   }
   for (const Event& event : trace.events) append_event(out, event);
   return out;

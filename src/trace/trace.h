@@ -13,7 +13,7 @@
 
 namespace tutti::trace {
 
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 
 enum class Source : uint8_t { kSimulator, kEngine };
 [[nodiscard]] std::string_view to_string(Source source) noexcept;
@@ -34,6 +34,8 @@ struct Call {
   int64_t begin = 0;
   int64_t end = 0;   // kStillOpen: it was under way when the trace was taken
   std::string what;  // "all_reduce 'grad' of 1024 float32, sum": plain_text
+  // Which operation it is part of: equal on all its ranks, and unlike that of any other.
+  uint64_t operation = 0;
 
   friend bool operator==(const Call&, const Call&) = default;
 };

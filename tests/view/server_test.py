@@ -316,6 +316,29 @@ class Files(ServerTest):
         self.assertEqual([[begin, end, rank, peer, size] for _, _, begin, end, rank, _, _, peer, size in messages],
                          [[20, 50, 0, 1, 64], [50, 90, 1, 2, 64]])
 
+    def messages_between(self, *texts):
+        events = self.ask("trace", files=self.put_traces(*texts))["events"]
+        return sorted([begin, end] for kind, _, begin, end, *_ in events if kind == "message")
+
+    def test_messages_are_of_the_steps_that_name_each_other_and_not_of_those_that_come_in_turn(self):
+        call = [(0, 900, "all_reduce 'a' of 4 float32, sum")]
+        sends = [("step", "send", 10, 20, 0, 1, 0, 0, 7), ("step", "send", 30, 40, 1, 1, 0, 0, 3)]
+        # What was sent last is taken first, as channels may have it.
+        takes = [("step", "recv", 50, 60, 3, 0, 64, 0, 1), ("step", "recv", 70, 80, 7, 0, 64, 0, 0)]
+        self.assertEqual(self.messages_between(trace_of(0, 2, call, events=sends), trace_of(1, 2, call, events=takes)), [[20, 80], [40, 60]])
+        # One that was overwritten takes no other along.
+        self.assertEqual(self.messages_between(trace_of(0, 2, call, events=sends[1:]), trace_of(1, 2, call, events=takes)), [[40, 60]])
+
+    def test_calls_with_the_same_words_meet_by_their_operation(self):
+        # Two groups of two make a call with the same words, and the first call of rank 0 was overwritten.
+        words = "all_reduce of 4 float32, sum"
+        a, b, c = ("%016x" % n for n in (1, 2, 3))
+        answer = self.ask("trace", files=self.put_traces(
+            trace_of(0, 4, [(200, 300, words)], operations=[b]), trace_of(1, 4, [(0, 100, words), (250, 300, words)], operations=[a, b]),
+            trace_of(2, 4, [(10, 20, words)], operations=[c]), trace_of(3, 4, [(15, 20, words)], operations=[c])))
+        self.assertEqual([[rank for rank, *_ in call["ranks"]] for call in answer["calls"]], [[1], [2, 3], [0, 1]])
+        self.assertEqual([call["skew_ns"] for call in answer["calls"]], [0, 5, 50])
+
     def test_names_that_are_not_utf_8_break_nothing(self):
         status, _, text = self.get(f"{self.parts.path}api/file?name=%ff.json", body=plan(PROGRAM, "broadcast", "binomial", 2).encode())
         self.assertEqual(status, 200, text)
@@ -325,7 +348,7 @@ class Files(ServerTest):
     def test_broken_files_are_refused_with_their_line(self):
         for name, text, word in (("a.json", "{", "a.json:1"), ("b.json", "", "b.json"),
                                  ("c.json", '{"tutti_schedule": 9}', "c.json:1"),
-                                 ("d.jsonl", trace_of(0, 1, [], version=2), "d.jsonl:1"),
+                                 ("d.jsonl", trace_of(0, 1, [], version=1), "d.jsonl:1"),
                                  ("e.jsonl", trace_of(0, 2, []) + "[1]\n", "e.jsonl:2"),
                                  ("g.jsonl", trace_of(5, 2, [(0, 1, "barrier")]), "g.jsonl:2"),
                                  ("f.xml", "<algo", "f.xml")):

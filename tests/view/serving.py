@@ -1,6 +1,8 @@
 """Starts `tutti view` for a test, and makes the files that a test shows."""
+import collections
 import json
 import subprocess
+import zlib
 
 
 class Serving:
@@ -52,16 +54,24 @@ def plan(program, collective, algorithm, ranks, topo=None):
     return made.stdout
 
 
-def trace_of(rank, ranks, calls, version=1, events=(), error=None):
+def operations_of(calls):
+    """Of each call which operation it is: the n-th with the same words is the same on all ranks."""
+    seen = collections.Counter()
+    for _, _, what in calls:
+        seen[what] += 1
+        yield f"{zlib.crc32(what.encode()):08x}{seen[what]:08x}"
+
+
+def trace_of(rank, ranks, calls, version=2, events=(), error=None, operations=None):
     """A trace file of one rank; calls are (begin, end, what). Events are (kind, op, begin, end, step,
-    peer, bytes, call). `error` is how far its clock may be off."""
+    peer, bytes, call), or with the peer's step as a ninth. `error` is how far its clock may be off."""
     header = {"tutti_trace": version, "source": "engine", "schedule": "run", "ranks": ranks,
               "ticks_per_ns": 1, "lost": 0}
     lines = [json.dumps(header)]
-    lines += [json.dumps(["call", rank, i, begin, end, what])
-              for i, (begin, end, what) in enumerate(calls)]
+    lines += [json.dumps(["call", rank, i, begin, end, what, operation])
+              for i, ((begin, end, what), operation) in enumerate(zip(calls, operations or operations_of(calls)))]
     if error is not None:
         lines.insert(1, json.dumps(["clock", rank, 0, error]))
-    lines += [json.dumps([kind, op, begin, end, rank, 0, step, peer, 0, 0, num_bytes, call])
-              for kind, op, begin, end, step, peer, num_bytes, call in events]
+    lines += [json.dumps([kind, op, begin, end, rank, 0, step, peer, 0, *(peer_step or [0]), num_bytes, call])
+              for kind, op, begin, end, step, peer, num_bytes, call, *peer_step in events]
     return "\n".join(lines) + "\n"

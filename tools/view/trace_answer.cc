@@ -9,12 +9,14 @@
 #include "base/try.h"
 #include "tools/view/activity.h"
 #include "tools/view/answers.h"
-#include "tools/view/joined_calls.h"
 #include "tools/view/time_window.h"
+#include "trace/joined.h"
 #include "trace/trace.h"
 
 namespace tutti::view {
 namespace {
+
+using trace::JoinedCall;
 
 constexpr size_t kMostCalls = 2'000;
 constexpr uint32_t kMostTraceRanks = 4096;
@@ -184,6 +186,20 @@ ordered_json calls_json(const std::vector<JoinedCall>& joined, Summary& summary,
   return calls;
 }
 
+// From when the sender was done with its step until the taker was: real runs record no more.
+trace::Event message_of(const trace::Delivery& delivery) {
+  const auto& [sent, taken] = delivery;
+  trace::Event message = *sent;
+  message.kind = trace::EventKind::kMessage;
+  message.peer = taken->rank;
+  message.peer_lane = taken->lane;
+  message.peer_step = taken->step;
+  message.bytes = std::max(sent->bytes, taken->bytes);  // an announced send has none
+  message.begin = sent->end == trace::kStillOpen ? sent->begin : std::min(sent->end, taken->end);
+  message.end = taken->end;
+  return message;
+}
+
 }  // namespace
 
 Result<ordered_json> answer_trace(const Shelf& shelf, const Question& question) {
@@ -194,11 +210,14 @@ Result<ordered_json> answer_trace(const Shelf& shelf, const Question& question) 
   if (text_of(question, "to") == "chrome") {
     return ordered_json{{"chrome", trace::to_chrome(merged)}};
   }
-  trace::Trace trace = on_common_clock(std::move(merged));
+  trace::Trace trace = trace::on_common_clock(std::move(merged));
   const TimeWindow span = span_of(trace);
   TUTTI_ASSIGN(const TimeWindow asked, window_of(question, trace, span));
-  const std::vector<JoinedCall> joined = join_calls(trace);
-  const std::vector<trace::Event> messages = messages_of(trace, joined);
+  const std::vector<JoinedCall> joined = trace::join_calls(trace);
+  std::vector<trace::Event> messages;
+  for (const trace::Delivery& its : trace::deliveries_of(trace, joined)) {
+    messages.push_back(message_of(its));
+  }
   trace.events.insert(trace.events.end(), messages.begin(), messages.end());
   Summary summary(trace);
   ordered_json json{

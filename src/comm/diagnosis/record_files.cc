@@ -129,7 +129,7 @@ Status write_trace_file(engine::Engine& engine, const std::string& folder) {
         {rank, static_cast<uint32_t>(flight.number),
          static_cast<int64_t>(flights.ns(flight.record.issued)),
          is_over ? static_cast<int64_t>(flights.ns(flight.record.ended)) : trace::kStillOpen,
-         trace::plain_text(describe(flight.facts()))});
+         trace::plain_text(describe(flight.facts())), flight.record.id});
   }
   TUTTI_TRY(make_folder(folder));
   return base::write_file(fmt::format("{}/trace-{}.jsonl", folder, rank),

@@ -60,6 +60,8 @@ void StepTrace::end(Operation& op, const ProgramStep& step) {
   event.lane = lane;
   event.step = index - program.lanes[lane].first_step;
   event.peer = peer_of(op, step);
+  event.peer_lane = program.other_ends[index].lane;
+  event.peer_step = program.other_ends[index].step;
   event.call = static_cast<uint32_t>(op.flight);
   event.op = static_cast<trace::Op>(step.kind);
   const uint64_t stood_since = times.ended == 0 ? op.issued : times.ended;

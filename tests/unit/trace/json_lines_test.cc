@@ -7,6 +7,7 @@
 namespace tutti::trace {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 Trace sample() {
@@ -17,7 +18,8 @@ Trace sample() {
   trace.ticks_per_ns = 1;
   trace.num_lost = 17;
   trace.clocks = {{.rank = 3, .offset = -250, .error = 12}};
-  trace.calls = {{1, 9, -6, 11, "all_reduce 'grad' of 7 float32"}, {2, 0, 5, kStillOpen, ""}};
+  trace.calls = {{1, 9, -6, 11, "all_reduce 'grad' of 7 float32", 0xfedcba9876543210},
+                 {2, 0, 5, kStillOpen, "", 0}};
   Event step{.begin = -5, .end = 10, .bytes = 64, .rank = 1, .lane = 2, .step = 3, .call = 9};
   step.op = Op::kRecvReduceCopySend;
   Event open = step;
@@ -35,7 +37,7 @@ Trace sample() {
 }
 
 constexpr const char* kHeader =
-    R"({"tutti_trace":1,"source":"simulator","schedule":"x","ranks":2,"ticks_per_ns":1,"lost":0})"
+    R"({"tutti_trace":2,"source":"simulator","schedule":"x","ranks":2,"ticks_per_ns":1,"lost":0})"
     "\n";
 
 std::string error_of(const std::string& text) {
@@ -55,7 +57,10 @@ TEST(JsonLines, ReadBackWhatWasWritten) {
 TEST(JsonLines, AreOneLineForTheHeaderEachClockEachCallAndEachEvent) {
   const std::string text = to_json_lines(sample());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
-  EXPECT_THAT(text, HasSubstr("\n[\"call\",1,9,-6,11,\"all_reduce 'grad' of 7 float32\"]\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n[\"call\",1,9,-6,11,\"all_reduce 'grad' of 7 float32\",\"fedcba9876543210\"]\n"));
   EXPECT_THAT(text, HasSubstr("\n[\"clock\",3,-250,12]\n"));
   EXPECT_THAT(text,
               HasSubstr("\n[\"step\",\"recv_reduce_copy_send\",-5,10,1,2,3,null,0,0,64,9]\n"));
@@ -74,13 +79,13 @@ TEST(JsonLines, RefuseAHeaderThatIsNotOurs) {
   EXPECT_THAT(error_of(""), HasSubstr("t.jsonl:1:"));
   EXPECT_THAT(error_of("\n"), HasSubstr("t.jsonl:1"));
   EXPECT_THAT(error_of("[1]\n"), HasSubstr("t.jsonl:1"));
-  EXPECT_THAT(error_of(R"({"tutti_trace":2,"source":"engine","schedule":"","ranks":1,)"
+  EXPECT_THAT(error_of(R"({"tutti_trace":1,"source":"engine","schedule":"","ranks":1,)"
                        R"("ticks_per_ns":1,"lost":0})"),
-              HasSubstr("version 2 is not known"));
-  EXPECT_THAT(error_of(R"({"tutti_trace":1,"source":"dream","schedule":"","ranks":1,)"
+              AllOf(HasSubstr("version 1 is not known, only 2"), HasSubstr("record the run anew")));
+  EXPECT_THAT(error_of(R"({"tutti_trace":2,"source":"dream","schedule":"","ranks":1,)"
                        R"("ticks_per_ns":1,"lost":0})"),
               HasSubstr("simulator"));
-  EXPECT_THAT(error_of(R"({"tutti_trace":1,"source":"engine","schedule":"","ticks_per_ns":1})"),
+  EXPECT_THAT(error_of(R"({"tutti_trace":2,"source":"engine","schedule":"","ticks_per_ns":1})"),
               HasSubstr("ranks"));
 }
 
@@ -101,6 +106,10 @@ TEST(JsonLines, NameTheLineThatIsWrong) {
   EXPECT_THAT(third(R"(["step","copy",0,1,0,0,0,null,0,0,0,0,0])"), HasSubstr("expected ']'"));
   EXPECT_THAT(third(R"(["step","copy",0,1,0,0,0,null,0,0,0,0] x)"), HasSubstr("follows"));
   EXPECT_THAT(third(R"(["clock",7,0,0])"), HasSubstr("'rank' is 7"));
+  EXPECT_THAT(third(R"(["call",0,0,0,1,"barrier"])"), HasSubstr("expected ','"));
+  EXPECT_THAT(third(R"(["call",0,0,0,1,"barrier","12"])"), HasSubstr("16 hexadecimal digits"));
+  EXPECT_THAT(third(R"(["call",0,0,0,1,"barrier","000000000000000g"])"),
+              HasSubstr("16 hexadecimal digits"));
 }
 
 TEST(JsonLines, MayHaveSpacesAndEmptyLines) {
