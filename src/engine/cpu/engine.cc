@@ -245,7 +245,8 @@ Engine::Need Engine::finish_up(Operation& op) {
 }
 
 // Whether the caller of an operation whose mirrors some have still to read may go. When one of
-// several readers has lost its core, the others need not be held up by it.
+// several readers has lost its core, the others need not be held up by it; but who receives too
+// would soon wait for it anyway, and had better stay where its caches are warm.
 bool Engine::may_run_ahead(Operation& op, size_t num_left) {
   const size_t kept = endpoint_.arena().used();
   if (kept <= kAheadBytes) {
@@ -253,7 +254,8 @@ bool Engine::may_run_ahead(Operation& op, size_t num_left) {
     return true;
   }
   if (kept > kFarAheadBytes) return false;
-  const bool holds_up_others = num_left < op.request.program->outs.size();
+  const BoundProgram& program = *op.request.program;
+  const bool holds_up_others = program.ins.empty() && num_left < program.outs.size();
   if (is_reader_away_ || !holds_up_others) return is_reader_away_;
   const uint64_t now = base::now_ns();
   if (op.unread_since_ns == 0) op.unread_since_ns = now;
