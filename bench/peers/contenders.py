@@ -18,7 +18,7 @@ class Contender:
     def __init__(self, name, library, command, slow_above_cores=False, collectives=None,
                  missing=""):
         self.name, self.library, self.command = name, library, command
-        # Milliseconds a call when ranks outnumber cores: measured less often, and not in a hurry.
+        # Milliseconds a call when ranks outnumber cores: measured there once, and not in a hurry.
         self.slow_above_cores = slow_above_cores
         self.collectives = collectives  # None: all
         self.missing = missing  # why it cannot be run

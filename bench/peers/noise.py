@@ -32,6 +32,8 @@ def parse_arguments():
     parser.add_argument("--collective", type=lambda text: text.split(","), default=COLLECTIVES)
     parser.add_argument("--bytes", type=lambda text: [int(n) for n in text.split(",")],
                         default=SIZES)
+    parser.add_argument("--only", type=lambda text: text.split(","),
+                        help="beginnings of names of contenders")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--limit", type=float, default=90)
@@ -51,7 +53,9 @@ def run_all(a):
         for ranks in a.ranks:
             for collective in a.collective:
                 for level in LEVELS:
-                    group = list(contenders.noise_contenders(a.programs, a.tutti, ranks))
+                    group = [one for one in
+                             contenders.noise_contenders(a.programs, a.tutti, ranks)
+                             if not a.only or one.name.startswith(tuple(a.only))]
                     for one in group if index % 2 == 0 else reversed(group):
                         label = f"{one.name}, {ranks} ranks, {collective}, {level} %"
                         if one.missing:

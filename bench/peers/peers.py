@@ -40,6 +40,8 @@ def parse_arguments():
     parser.add_argument("--bytes", type=lambda text: [parse_size(word) for word in text.split(",")])
     parser.add_argument("--pages", choices=["4k", "huge", "both"], default="both")
     parser.add_argument("--only", type=words, help="names of contenders or beginnings of them")
+    parser.add_argument("--hurry", action="store_true",
+                        help="without those that take milliseconds a call when ranks outnumber cores")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=float, help="of timed calls, for each figure")
     parser.add_argument("--limit", type=float, default=90, help="seconds before a run is ended")
@@ -47,6 +49,7 @@ def parse_arguments():
     parser.add_argument("--programs", default="build/release/bench/peers")
     parser.add_argument("--tutti", default="build/release/tools/tutti")
     a = parser.parse_args()
+    a.hurry = a.hurry or (a.quick and not a.only)
     is_all = not (a.quick or a.collective or a.ranks or a.bytes or a.only)
     a.collective = a.collective or COLLECTIVES
     a.ranks = a.ranks or [2, 4, 8]
@@ -76,7 +79,7 @@ def wanted(contender, a, num_ranks, collective, index):
         return False
     # Who takes milliseconds a call there is the best nowhere: one round shows it.
     is_slow = contender.slow_above_cores and num_ranks > len(os.sched_getaffinity(0))
-    return not is_slow or (index == 0 and not (a.quick and not a.only))
+    return not is_slow or (index == 0 and not a.hurry)
 
 
 def jobs_of_round(a, index):
