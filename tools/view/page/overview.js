@@ -79,7 +79,7 @@ export class Overview {
   }
 
   kindsIn(round) {
-    return new Set(this.overview.rounds[Math.min(round, this.lastRound)].kinds);
+    return new Set(this.overview.rounds[Math.min(round, this.lastRound)].doings.map(({ kind }) => kind));
   }
 
   goTo(round) {
