@@ -226,6 +226,18 @@ class People(PageTest):
                                        {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": width < 500})
         self.addCleanup(Shared.browser.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
 
+    def test_on_a_phone_the_times_of_calls_and_algorithms_are_in_sight(self):
+        self.play_device(390)
+        calls = lambda rank: [(9000 * rank, 20000 + n, f"all_reduce 'layer{n}.weight' of 1048576 float32, sum") for n in range(3)]
+        serving = Serving(Shared.program, *(self.path(f"p{rank}.jsonl", trace_of(rank, 3, calls(rank))) for rank in range(3)))
+        self.addCleanup(serving.stop)
+        right_end = "return Math.max(...[...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect().right))"
+        Shared.browser.open(serving.address, motion="off", view="runs")
+        self.assertLessEqual(Shared.browser.js(right_end, ".calls tbody td"), 390)
+        self.assertEqual(Shared.browser.js("return getComputedStyle(document.querySelector('.calls tbody td:nth-child(3)'), '::before').content"), '"skew"')
+        Shared.browser.go(motion="off", view="cost")
+        self.assertLessEqual(Shared.browser.js(right_end, ".figures .best"), 390)
+
     def test_a_phone_need_not_scroll_sideways_in_either_theme(self):
         self.play_device(360)
         calls = lambda rank: [(9000 * rank, 20000, f"all_reduce 'a name as long as a layer of a model has' of {n} float32, sum") for n in range(3)]
