@@ -93,7 +93,7 @@ def main():
     finally:
         browser.quit()
     load = os.getloadavg()[0]
-    command = " ".join(["./dev bench page", *sys.argv[1:]])
+    command = " ".join(["bench/page/frame_rate.py", *sys.argv[1:]])  # what ./dev bench page runs
     text = f"""# The page: frames a second while it plays
 
 A browser without a window and without a GPU, which draws on the CPU; it aims at 60 frames a second. `late`: frames that

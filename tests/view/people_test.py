@@ -214,7 +214,15 @@ class People(PageTest):
             return [ids.filter((id, i) => ids.indexOf(id) !== i), document.querySelectorAll("main:not([role])").length];""")
         self.assertEqual(found, [[[], 1]] * len(VIEWS))
 
+    def test_sixty_four_ranks_fit_a_desk_without_scrolling(self):
+        for width in (1280, 1600):
+            self.play_device(width)
+            Shared.browser.open(self.serving.address, motion="off", ranks=64)
+            wide, room = Shared.browser.js("const box = document.querySelector('.grid-scroll'); return [box.scrollWidth, box.clientWidth]")
+            self.assertLessEqual(wide, room)
+
     def test_what_is_wider_than_the_page_is_moved_with_shift_and_an_arrow(self):
+        self.play_device(700)
         Shared.browser.open(self.serving.address, motion="off", ranks=64)
         Shared.browser.find(".grid-scroll").send_keys(Keys.SHIFT, Keys.ARROW_RIGHT)
         Shared.browser.until(lambda: Shared.browser.js("return document.querySelector('.grid-scroll').scrollLeft") > 0, "a way to the right")
