@@ -80,6 +80,7 @@ class Summing final : public Witness {
   std::optional<Hearing> hearing_;
 
   std::vector<RankMemory> memory_;
+  Doings doings_;
   std::vector<uint32_t> held_;        // by rank and column
   std::vector<uint64_t> sums_;        // by field
   std::vector<uint64_t> wholes_;      // the same when everything is there
@@ -100,7 +101,8 @@ Summing::Summing(const Facts& facts, const Watch& watch, const OverviewOptions& 
       overview_(overview),
       own_sets_(facts.schedule().collective.num_ranks),
       num_ranks_(facts.schedule().collective.num_ranks),
-      num_columns_(num_columns_of(facts.layout())) {
+      num_columns_(num_columns_of(facts.layout())),
+      doings_(facts, memory_, options.trait_of) {
   const CollectiveKind kind = facts.schedule().collective.kind;
   const bool sums = is_reducing(kind) || kind == CollectiveKind::kBarrier;
   most_ = sums ? num_ranks_ : 1;
@@ -211,7 +213,7 @@ void Summing::ran(StepNumber step, const std::vector<Value>& result, const Contr
   const ir::Step& its = facts_.step(step);
   const Rank rank = facts_.rank(step);
   ++round.num_steps;
-  round.kinds |= 1u << static_cast<uint32_t>(its.kind);
+  doings_.ran(step, result, sets, round.doings);
   if (ir::receives(its.kind)) {
     ++round.num_messages;
     ++traffic_[{row_of(its.recv_peer), row_of(rank)}];
@@ -244,6 +246,7 @@ void Summing::finish() {
     round.traffic.push_back({rows.first, rows.second, count});
   }
   traffic_.clear();
+  doings_.end_round();
   for (uint32_t row = 0; row < num_right_.size(); ++row) {
     if (num_right_[row] == told_right_[row]) continue;
     told_right_[row] = num_right_[row];

@@ -15,6 +15,7 @@
 #include "ir/schedule.h"
 #include "tutti/result.h"
 #include "verify/course.h"
+#include "verify/doings.h"
 
 namespace tutti::verify {
 
@@ -48,7 +49,7 @@ struct RowRight {
 struct OverviewRound {
   uint64_t num_steps = 0;
   uint64_t num_messages = 0;         // that are taken in this round
-  uint32_t kinds = 0;                // of its steps: bit 1 << StepKind
+  std::vector<Doing> doings;         // what its steps do, each once
   std::vector<LevelChange> changes;  // by field
   std::vector<RowTraffic> traffic;   // by row
   std::vector<RowRight> right;       // rows whose number of right outputs changed
@@ -75,6 +76,7 @@ struct OverviewOptions {
   std::optional<ir::Placement> placement = {};  // as of HistoryOptions
   uint32_t max_rows = 64;
   uint32_t max_columns = 64;
+  TraitOf trait_of = {};
 };
 
 // Needs 4 bytes for each chunk of each rank and 5 for each cell. kUnsupported beyond 2^28 of these,

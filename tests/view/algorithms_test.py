@@ -72,6 +72,13 @@ LIT = {
     ("broadcast", "spread", 3, 0): [[0, 1, 3], [2, 3], [4]],
     ("all_to_all", "bruck", 4, 0): [[1, 2], [1, 2, 3], [3, 4]],
     ("all_reduce", "pull", 3, 0): [[0], [1], [1, 2], [3]],
+    # Five servers of eight: four rounds across, seven inside.
+    ("all_to_all", "two_level", 40, 8): [[0], *[[0, 1]] * 3, [1, 2, 3], *[[4, 5]] * 7],
+    # More ranks than have their steps on the page: 64 and 8 that sit out; nine servers of eight.
+    ("all_reduce", "recursive_doubling", 72, 0): [[0, 3], [1, 3, 4], *[[3, 4]] * 5, [4, 6], [7]],
+    ("all_reduce", "rabenseifner", 128, 0): [[1], *[[1, 2]] * 6, [2, 4], *[[4, 5]] * 6, [5]],
+    ("all_reduce", "two_shot", 72, 0): [[0, 2], [1, 2, 3, 4], [5]],
+    ("all_to_all", "two_level", 72, 8): [[0], *[[0, 1]] * 7, [1, 2, 3], *[[4, 5]] * 7],
 }
 
 

@@ -90,17 +90,49 @@ class ManyRanks(PageTest):
         pixel = """const canvas = document.querySelector(".overview canvas");
             const scale = window.devicePixelRatio || 1;
             return [...canvas.getContext("2d").getImageData(79 * scale, 9 * scale, 1, 1).data];"""
-        self.assertEqual(Shared.browser.js(pixel), [253, 231, 37, 255])  # the lightest: all is there
+        self.assertEqual(Shared.browser.js(pixel), [0, 34, 78, 255])  # the end of the ramp: all is there
+        Shared.browser.find("#theme").click()
+        self.assertEqual(Shared.browser.js(pixel), [253, 231, 37, 255])  # on dark paper it is the other end
 
     def test_sixty_four_ranks_in_detail_are_one_line_each(self):
         Shared.browser.open(self.serving.address, motion="off", ranks=64, round=20)
         self.assertLess(Shared.browser.js("return document.documentElement.scrollHeight"), 2000)
         # A bar of one contribution is seen, and grows with every doubling.
-        heights = Shared.browser.later("""const { levelBar } = await import("tutti/sets");
-            return [1, 2, 4, 8, 16, 32, 64].map((n) => parseFloat(/ ([0-9.]+)%/.exec(levelBar([[0, n]], 64))[1]));""")
+        heights = Shared.browser.later("""const { barOf } = await import("tutti/sets");
+            return [1, 2, 4, 8, 16, 32, 64].map((n) => parseFloat(/([0-9.]+)%, transparent/.exec(barOf([[0, n]], 64, true))[1]));""")
         steps = [b - a for a, b in zip(heights, heights[1:])]
         self.assertGreater(min([heights[0], *steps]), 9)
         self.assertEqual(heights[-1], 100)
+
+    # Of the cell under the pointer, its words; and of its picture the colours along a line through its middle.
+    READ_CELL = """const [rank, buffer, index] = arguments;
+        const canvas = document.querySelector(`canvas[data-rank="${rank}"][data-buffer="${buffer}"]`);
+        const wide = canvas.clientWidth / 64;
+        const scale = window.devicePixelRatio || 1;
+        canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: canvas.getBoundingClientRect().left + (index + 0.5) * wide }));
+        const { data } = canvas.getContext("2d").getImageData(Math.round((index + 0.4) * wide * scale), 0, 1, canvas.height);
+        const colours = [];
+        for (let i = 0; i < data.length; i += 4) colours.push("#" + [...data.slice(i, i + 3)].map((part) => part.toString(16).padStart(2, "0")).join(""));
+        return [canvas.title, colours];"""
+
+    def test_sixty_four_ranks_are_painted_and_a_pointer_reads_every_cell(self):
+        Shared.browser.open(self.serving.address, motion="off", ranks=64)
+        self.assertLess(Shared.browser.js("return document.querySelectorAll('*').length"), 3000)
+        # Rank r adds to chunk r - 1 in the first round, and has nothing else in its output yet.
+        Shared.browser.find("[data-player=On]").click()
+        words, colours = Shared.browser.js(self.READ_CELL, 5, "output", 4)
+        self.assertEqual(words, "rank 5 output[4]: chunk 4 summed over ranks 4-5")
+        self.assertEqual(Shared.browser.js(self.READ_CELL, 5, "output", 9)[0], "rank 5 output[9]: nothing yet")
+        named = lambda name: Shared.browser.js("return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()", name)
+        # Two of 64 fill a part of the bar, from the bottom; all of them all of it, in a green frame.
+        self.assertEqual((colours[1], colours[0]), (named("--card"), named("--tile-edge")))
+        self.assertNotEqual(colours[-2], named("--card"))
+        Shared.browser.find("[data-player='Last round']").click()
+        words, colours = Shared.browser.js(self.READ_CELL, 5, "output", 9)
+        self.assertEqual(words, "rank 5 output[9]: chunk 9 summed over ranks 0-63; as it must be")
+        self.assertEqual((colours[0], colours[len(colours) // 2]), (named("--good"), named("--ramp-4")))
+        self.assertEqual(Shared.browser.js("return document.querySelector('canvas[data-rank=\"5\"][data-buffer=output]').getAttribute('aria-label')"),
+                         "rank 5, output: 64 of 64 cells hold data, 64 as they must be")
 
     def test_the_other_views_show_them_too(self):
         Shared.browser.open(self.serving.address, motion="off")

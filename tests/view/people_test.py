@@ -214,7 +214,15 @@ class People(PageTest):
             return [ids.filter((id, i) => ids.indexOf(id) !== i), document.querySelectorAll("main:not([role])").length];""")
         self.assertEqual(found, [[[], 1]] * len(VIEWS))
 
+    def test_sixty_four_ranks_fit_a_desk_without_scrolling(self):
+        for width in (1280, 1600):
+            self.play_device(width)
+            Shared.browser.open(self.serving.address, motion="off", ranks=64)
+            wide, room = Shared.browser.js("const box = document.querySelector('.grid-scroll'); return [box.scrollWidth, box.clientWidth]")
+            self.assertLessEqual(wide, room)
+
     def test_what_is_wider_than_the_page_is_moved_with_shift_and_an_arrow(self):
+        self.play_device(700)
         Shared.browser.open(self.serving.address, motion="off", ranks=64)
         Shared.browser.find(".grid-scroll").send_keys(Keys.SHIFT, Keys.ARROW_RIGHT)
         Shared.browser.until(lambda: Shared.browser.js("return document.querySelector('.grid-scroll').scrollLeft") > 0, "a way to the right")
@@ -225,6 +233,18 @@ class People(PageTest):
         Shared.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                        {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": width < 500})
         self.addCleanup(Shared.browser.driver.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+
+    def test_on_a_phone_the_times_of_calls_and_algorithms_are_in_sight(self):
+        self.play_device(390)
+        calls = lambda rank: [(9000 * rank, 20000 + n, f"all_reduce 'layer{n}.weight' of 1048576 float32, sum") for n in range(3)]
+        serving = Serving(Shared.program, *(self.path(f"p{rank}.jsonl", trace_of(rank, 3, calls(rank))) for rank in range(3)))
+        self.addCleanup(serving.stop)
+        right_end = "return Math.max(...[...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect().right))"
+        Shared.browser.open(serving.address, motion="off", view="runs")
+        self.assertLessEqual(Shared.browser.js(right_end, ".calls tbody td"), 390)
+        self.assertEqual(Shared.browser.js("return getComputedStyle(document.querySelector('.calls tbody td:nth-child(3)'), '::before').content"), '"skew"')
+        Shared.browser.go(motion="off", view="cost")
+        self.assertLessEqual(Shared.browser.js(right_end, ".figures .best"), 390)
 
     def test_a_phone_need_not_scroll_sideways_in_either_theme(self):
         self.play_device(360)

@@ -27,6 +27,16 @@ class RealRuns(PageTest):
         Shared.browser.until(lambda: Shared.browser.text("#slowest"), "the slowest rank again")
         self.assertIn("trace", state)
 
+    def test_traces_that_are_dropped_anywhere_on_the_page_are_opened_together(self):
+        texts = [trace_of(rank, 2, [(1000 + 500 * rank, 2000, "barrier")]) for rank in range(2)]
+        with Serving(Shared.program) as serving:
+            Shared.browser.open(serving.address, motion="off", view="cost")
+            Shared.browser.js("""const dataTransfer = new DataTransfer();
+                arguments[0].forEach((text, rank) => dataTransfer.items.add(new File([text], `trace-${rank}.jsonl`)));
+                document.getElementById("main").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));""", texts)
+            Shared.browser.until(lambda: Shared.browser.text("#slowest"), "the slowest rank")
+            self.assertEqual(Shared.browser.text("#slowest"), "Rank 1 kept the others waiting most")
+
     def test_of_many_ranks_those_are_drawn_that_kept_the_others_waiting(self):
         # Rank 3 comes last to the first call, rank 77 to the second.
         calls = lambda rank: [(9000 if rank == 3 else 1000, 20000, "barrier"), (30500 if rank == 77 else 30000, 31000, "barrier")]

@@ -329,6 +329,12 @@ class Files(ServerTest):
         # One that was overwritten takes no other along.
         self.assertEqual(self.messages_between(trace_of(0, 2, call, events=sends[1:]), trace_of(1, 2, call, events=takes)), [[40, 60]])
 
+    def test_traces_of_two_runs_are_not_taken_for_one(self):
+        numbers = self.put_traces(trace_of(0, 2, [(0, 9, "barrier")]), trace_of(0, 2, [(5, 9, "barrier")]))
+        status, _, text = self.get(f"{self.parts.path}api/trace?files={numbers}")
+        self.assertEqual(status, 400)
+        self.assertIn("two traces have rank 0: they are of different runs", text)
+
     def test_calls_with_the_same_words_meet_by_their_operation(self):
         # Two groups of two make a call with the same words, and the first call of rank 0 was overwritten.
         words = "all_reduce of 4 float32, sum"
@@ -351,7 +357,9 @@ class Files(ServerTest):
                                  ("d.jsonl", trace_of(0, 1, [], version=1), "d.jsonl:1"),
                                  ("e.jsonl", trace_of(0, 2, []) + "[1]\n", "e.jsonl:2"),
                                  ("g.jsonl", trace_of(5, 2, [(0, 1, "barrier")]), "g.jsonl:2"),
-                                 ("f.xml", "<algo", "f.xml")):
+                                 ("f.xml", "<algo", "f.xml"),
+                                 ("h.json", '{"traceEvents": []}', "h.json:1: a trace in Chrome's format, which Perfetto opens"),
+                                 ("i.txt", "hello", "this page shows what tutti run --trace writes")):
             status, _, said = self.put(name, text)
             self.assertEqual(status, 400, name)
             self.assertIn(word, said)

@@ -18,7 +18,7 @@ namespace tutti::view {
 using nlohmann::ordered_json;
 
 // The version of all answers together; a page that reads another says so.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 // Thread-safe. kNotFound for a question that does not exist.
 [[nodiscard]] Result<ordered_json> answer(const Shelf& shelf, const Question& question);

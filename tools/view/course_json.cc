@@ -8,11 +8,27 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json kinds_json(uint32_t kinds) {
+// Under the names that doing.js has for them; what is false or missing is left out.
+ordered_json doing_json(const verify::Doing& doing) {
+  const ir::Step& step = doing.step;
+  ordered_json json{{"kind", ir::to_string(step.kind)}, {"rank", doing.rank.value}};
+  if (ir::receives(step.kind)) json["from"] = step.recv_peer.value;
+  if (ir::sends(step.kind)) json["to"] = step.send_peer.value;
+  if (ir::writes_dst(step.kind)) json["writes"] = ir::to_string(step.dst_buffer);
+  const auto add = [&](const char* name, bool is) {
+    if (is) json[name] = true;
+  };
+  add("gives_whole", doing.gives_whole);
+  add("takes_whole", doing.takes_whole);
+  add("gives_taken", doing.gives_taken);
+  add("gives_its_own", doing.gives_its_own);
+  add("takes_its_own", doing.takes_its_own);
+  return json;
+}
+
+ordered_json doings_json(const std::vector<verify::Doing>& doings) {
   ordered_json json = ordered_json::array();
-  for (uint32_t i = 0; i < ir::kNumStepKinds; ++i) {
-    if ((kinds >> i & 1u) != 0) json.push_back(ir::to_string(static_cast<ir::StepKind>(i)));
-  }
+  for (const verify::Doing& doing : doings) json.push_back(doing_json(doing));
   return json;
 }
 
@@ -33,9 +49,12 @@ ordered_json overview_round_json(const verify::OverviewRound& round) {
     right.push_back(row.row);
     right.push_back(row.num_right);
   }
-  return {{"steps", round.num_steps},         {"messages", round.num_messages},
-          {"kinds", kinds_json(round.kinds)}, {"changes", std::move(changes)},
-          {"traffic", std::move(traffic)},    {"right", std::move(right)}};
+  return {{"steps", round.num_steps},
+          {"messages", round.num_messages},
+          {"doings", doings_json(round.doings)},
+          {"changes", std::move(changes)},
+          {"traffic", std::move(traffic)},
+          {"right", std::move(right)}};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // A schedule as the page draws it: steps, verdict, history.
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -142,9 +143,35 @@ void add_verdict(const verify::Course& course, ordered_json& json) {
   if (course.refusal) json["refusal"] = refusal_json(*course.refusal);
 }
 
+// What lessons.js asks about the ranks of a step, besides what the step does: whether both are of
+// one server, and which of them sit out because their number is no power of two.
+verify::TraitOf traits_for_lessons(uint32_t num_ranks, uint32_t server) {
+  const uint32_t left_over = num_ranks - std::bit_floor(num_ranks);
+  const auto sits_out = [=](Rank rank) {
+    return rank.value % 2 == 0 && rank.value < 2 * left_over;
+  };
+  return [=](Rank rank, const ir::Step& step) {
+    uint32_t trait = sits_out(rank) ? 1 : 0;
+    const auto add = [&](Rank peer) {
+      const bool is_near = rank.value / server == peer.value / server;
+      trait = trait << 3 | 4u | (sits_out(peer) ? 2u : 0u) | (is_near ? 1u : 0u);
+    };
+    if (ir::receives(step.kind)) add(step.recv_peer);
+    if (ir::sends(step.kind)) add(step.send_peer);
+    return trait;
+  };
+}
+
+constexpr uint32_t kUsualServer = 8;  // USUAL_GROUP of learn.js
+
+struct Replay {
+  std::optional<ir::Placement> placement;
+  uint32_t server = kUsualServer;  // ranks in it
+};
+
 // What happens when, cell by cell, or summed up where that would be too much.
-Status add_replay(const ir::Schedule& schedule, std::optional<ir::Placement> placement,
-                  ordered_json& json) {
+Status add_replay(const ir::Schedule& schedule, const Replay& asked, ordered_json& json) {
+  const auto placement = asked.placement;
   if (schedule.collective.num_ranks <= kMostRanksInDetail) {
     const auto history = verify::write_history(schedule, {placement, kMostHeld});
     if (history) {
@@ -155,7 +182,9 @@ Status add_replay(const ir::Schedule& schedule, std::optional<ir::Placement> pla
     }
     if (history.error().code != ErrorCode::kUnsupported) return history.error();
   }
-  TUTTI_ASSIGN(const verify::Overview overview, verify::write_overview(schedule, {placement}));
+  verify::OverviewOptions options{.placement = placement};
+  options.trait_of = traits_for_lessons(schedule.collective.num_ranks, asked.server);
+  TUTTI_ASSIGN(const verify::Overview overview, verify::write_overview(schedule, options));
   add_verdict(overview, json);
   json["overview"] = overview_json(overview);
   return {};
@@ -165,7 +194,10 @@ Status add_replay(const ir::Schedule& schedule, std::optional<ir::Placement> pla
 
 Result<ordered_json> answer_schedule(const Shelf& shelf, const Question& question) {
   TUTTI_ASSIGN(const Planned planned, plan_of(shelf, question));
-  TUTTI_ASSIGN(const auto placement, placement_of(question));
+  Replay replay;
+  TUTTI_ASSIGN(replay.placement, placement_of(question));
+  TUTTI_ASSIGN(const uint64_t server, number_of(question, "group_size", 0));
+  if (server != 0) replay.server = static_cast<uint32_t>(server);
   const ir::Schedule& schedule = planned.schedule;
   const Collective& collective = schedule.collective;
   ordered_json json{{"schema", kSchemaVersion},
@@ -182,7 +214,7 @@ Result<ordered_json> answer_schedule(const Shelf& shelf, const Question& questio
   if (!planned.made_for.empty()) json["made_for"] = planned.made_for;
   if (!planned.why.empty()) json["why"] = planned.why;
   if (!planned.trees.empty()) json["trees"] = trees_json(planned.trees);
-  TUTTI_TRY(add_replay(schedule, placement, json));
+  TUTTI_TRY(add_replay(schedule, replay, json));
   return json;
 }
 

@@ -18,13 +18,30 @@ bool looks_like_trace(const std::string& text) {
   return text.substr(first, end_of_line - first).find("\"tutti_trace\"") != std::string::npos;
 }
 
+// What is no trace of ours is read as a schedule; of a file that is neither, the reader of
+// schedules would only say which of its words is missing.
+Error said_for_people(Error error, const std::string& name, const std::string& text) {
+  constexpr const char* kOurs = "this page shows what tutti run --trace writes, and schedules";
+  const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (has("\"tutti_schedule\"") || has("<algo")) return error;
+  if (has("\"traceEvents\"")) {
+    error.message =
+        fmt::format("{}:1: a trace in Chrome's format, which Perfetto opens (ui.perfetto.dev); {}",
+                    name, kOurs);
+  } else {
+    error.message += fmt::format("; {}", kOurs);
+  }
+  return error;
+}
+
 Result<ShelfFile> read(std::string name, const std::string& text) {
   if (looks_like_trace(text)) {
     TUTTI_ASSIGN(trace::Trace trace, trace::parse_json_lines(text, name));
     return ShelfFile{std::move(name), std::move(trace)};
   }
-  TUTTI_ASSIGN(ir::Schedule schedule, comm::parse_schedule(text, name));
-  return ShelfFile{std::move(name), std::move(schedule)};
+  Result<ir::Schedule> schedule = comm::parse_schedule(text, name);
+  if (!schedule) return said_for_people(schedule.error(), name, text);
+  return ShelfFile{std::move(name), *std::move(schedule)};
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ TEST(Merge, RefusesTracesOfDifferentRuns) {
   EXPECT_EQ(merge({}).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(Merge, RefusesASecondTraceOfARank) {
+  EXPECT_THAT(merge({of_rank(1), of_rank(0), of_rank(1)}).error().message,
+              HasSubstr("two traces have rank 1"));
+}
+
 TEST(PlainText, HasNoMarksThatWouldNeedEscaping) {
   EXPECT_EQ(plain_text("a \"b\" \\ \n c"), "a 'b' ? ? c");
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "ir/builder.h"
@@ -64,6 +65,43 @@ TEST(Overview, CountsTheMessagesBetweenRows) {
     EXPECT_THAT(overview.rounds[i].traffic, ElementsAre(RowTraffic{0, 0, 2}, RowTraffic{0, 1, 1},
                                                         RowTraffic{1, 0, 1}, RowTraffic{1, 1, 2}));
   }
+}
+
+// "recv_copy_send: gives whole takes whole".
+std::vector<std::string> words_of(const OverviewRound& round) {
+  std::vector<std::string> words;
+  for (const Doing& doing : round.doings) {
+    std::string its(ir::to_string(doing.step.kind));
+    its += ":";
+    if (doing.gives_whole) its += " gives whole";
+    if (doing.takes_whole) its += " takes whole";
+    if (doing.gives_taken) its += " gives taken";
+    if (doing.gives_its_own) its += " gives its own";
+    if (doing.takes_its_own) its += " takes its own";
+    words.push_back(its);
+  }
+  return words;
+}
+
+TEST(Overview, TellsApartWhatStepsOfOneKindDo) {
+  const Overview overview = write_overview(ring_all_reduce(3)).value();
+  ASSERT_EQ(overview.rounds.size(), 5u);
+  EXPECT_THAT(words_of(overview.rounds[0]), ElementsAre("send:"));
+  EXPECT_THAT(words_of(overview.rounds[1]), ElementsAre("recv_reduce_copy_send:"));
+  EXPECT_THAT(words_of(overview.rounds[2]),
+              ElementsAre("recv_reduce_copy_send: gives whole gives its own"));
+  EXPECT_THAT(words_of(overview.rounds[3]),
+              ElementsAre("recv_copy_send: gives whole takes whole gives taken takes its own"));
+  EXPECT_THAT(words_of(overview.rounds[4]), ElementsAre("recv: takes whole"));
+}
+
+TEST(Overview, TellsStepsApartByWhatTheCallerAsksFor) {
+  OverviewOptions options;
+  options.trait_of = [](Rank rank, const ir::Step& /*step*/) { return rank.value / 2; };
+  const Overview overview = write_overview(ring_all_reduce(5), options).value();
+  std::vector<uint32_t> traits;
+  for (const Doing& doing : overview.rounds[0].doings) traits.push_back(doing.rank.value / 2);
+  EXPECT_THAT(traits, testing::UnorderedElementsAre(0, 1, 2));
 }
 
 TEST(Overview, OfAWrongScheduleIsNotAllRightAndSaysWhy) {

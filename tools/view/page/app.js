@@ -152,7 +152,8 @@ function drawVerdict(schedule) {
   if (schedule.proved) {
     const entry = entryNow();
     const idea = entry ? entry.idea.replace(" (needs --topo)", "") : `${schedule.algorithm}, ${schedule.ranks} ranks.`;
-    return verdict.replaceChildren(h("strong", {}, "✓ proved"), " ", h("span", { class: "goal" }, `${capital(title(schedule.collective))}: ${GOALS[schedule.collective]}`), ` ${capital(title(schedule.algorithm))}: ${lower(idea)}`);
+    return verdict.replaceChildren(h("span", { class: "goal" }, `${capital(title(schedule.collective))}: ${GOALS[schedule.collective]}`), ` ${capital(title(schedule.algorithm))}: ${lower(idea)}${/[.!?]$/.test(idea) ? "" : "."} `,
+      h("strong", { title: "The verifier has followed every chunk of this schedule: all results are right, nothing can hang, and no rank overwrites what another still reads." }, "✓ proved right"));
   }
   const { refusal } = schedule;
   const replay = schedule.history ?? schedule.overview;

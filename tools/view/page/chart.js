@@ -2,8 +2,8 @@
 // Lines differ in colour and in their marks.
 
 import { h, s, bytesText, timeText, title } from "tutti/dom";
+import { hue } from "tutti/palette";
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d00", "#7f7f7f", "#5e3c99"];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 const MARGIN = { left: 62, right: 14, top: 12, bottom: 38 };
 
@@ -52,7 +52,7 @@ export function sweepChart(sweep, chosen, panelWidth) {
   const points = (row) => row.map((ns, i) => `${scale.x(sweep.sizes[i])},${scale.y(ns)}`).join(" ");
   if (sweep.bound_ns.some((ns) => ns > 0)) svg.append(s("polyline", { class: "bound", points: points(sweep.bound_ns) }));
   sweep.lines.forEach((line, i) => {
-    const colour = COLOURS[i % COLOURS.length];
+    const colour = hue(i);
     const isChosen = line.algorithm === chosen;
     svg.append(s("g", { class: isChosen ? "line chosen" : "line", "data-algorithm": line.algorithm },
       s("polyline", { points: points(line.ns), stroke: colour, "stroke-dasharray": DASHES[Math.floor(i / 3) % DASHES.length], fill: "none" }),
@@ -64,7 +64,7 @@ export function sweepChart(sweep, chosen, panelWidth) {
       s("title", {}, `${title(cross.from)} and ${title(cross.to)} cross at ${bytesText(Math.round(cross.bytes))}`)));
   }
   const key = sweep.lines.map((line, i) => {
-    const colour = COLOURS[i % COLOURS.length];
+    const colour = hue(i);
     return h("span", { class: line.algorithm === chosen ? "key chosen" : "key" },
       s("svg", { width: 30, height: 12, "aria-hidden": "true" }, s("line", { x1: 0, x2: 30, y1: 6, y2: 6, stroke: colour, "stroke-width": 2,
         "stroke-dasharray": DASHES[Math.floor(i / 3) % DASHES.length] }), mark(i, 15, 6, colour)), title(line.algorithm));

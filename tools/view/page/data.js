@@ -3,7 +3,7 @@
 
 const inside = document.getElementById("data");
 const answers = inside ? JSON.parse(inside.textContent) : null;
-const SCHEMA = 2;
+const SCHEMA = 3;
 const kept = new Map();
 const MOST_KEPT = 60;
 

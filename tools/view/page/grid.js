@@ -1,23 +1,29 @@
-// The memory of all ranks as a table of tiles, one a cell, with the messages of a round over it.
-// A tile says what it holds in its label, its bar and its attributes (data-chunk, data-set), the
-// last for tests and screen readers alike.
+// The memory of all ranks as a table of cells, with the messages of a round over it. A tile says what
+// it holds in its label, its bar and its attributes (data-chunk, data-set), the last for tests and
+// screen readers alike.
 
 import { h, s, plural } from "tutti/dom";
-import { MOST_PLACES, barOf, levelBar, setText, sizeOf, sourceBar } from "tutti/sets";
+import { GAP, Painted, Tiles } from "tutti/cells";
+import { Paints } from "tutti/palette";
+import { barOf, setText, sizeOf } from "tutti/sets";
 import { Replay, regionOf } from "tutti/replay";
 
 const BUFFERS = ["input", "output", "scratch", "heard"];
 const BUFFER_TITLES = { input: "input", output: "output", scratch: "scratch", heard: "has heard of" };
 const TRAY_TITLE = "sent, not taken";
 const MOST_ARROWS = 300;
+const MOST_TILES = 3000; // more cells are painted
 const STACKED_BELOW = 1.5; // rem: narrower tiles have no words
+const PAINTED = { least: 0.4, most: 1.4, high: 0.9 }; // rem: without words cells may be narrow
 const SIZES = [["large", 2.1, 3.3], ["small", 1.5, 2.1], ["tiny", 0.75, 1.4]]; // and from how wide to how wide
 
 let numGrids = 0;
 
+const remPixels = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 // A bent way, slow at its ends, as key frames.
 function pathOf({ from, over, to }) {
-  const steps = 16;
+  const steps = 8; // between them the way is straight, which nobody sees
   return Array.from({ length: steps + 1 }, (_, i) => {
     const t = (i / steps) ** 2 * (3 - (2 * i) / steps);
     const along = (axis) => (1 - t) ** 2 * from[axis] + 2 * t * (1 - t) * over[axis] + t ** 2 * to[axis];
@@ -29,16 +35,16 @@ export class Grid {
   constructor(schedule, name) {
     this.schedule = schedule;
     this.replay = new Replay(schedule);
-    this.tiles = new Map(); // "rank/buffer/index" -> element
-    this.shown = new Map(); // the same -> what the tile shows
-    this.tilesOfCell = new Map(); // cell -> its tiles; in place a cell is in two buffers
+    this.buffers = new Map(); // "rank/buffer" -> its cells, as Tiles or Painted
+    this.shown = new Map(); // "rank/buffer/index" -> what is shown there
+    this.spotsOfCell = new Map(); // cell -> where it is shown; in place a cell is in two buffers
     this.places = new Map(); // where buffers begin, until the layout changes
     this.trays = [];
     this.headId = `head-${numGrids++}`; // of arrows: two grids may be of one algorithm
+    this.paints = new Paints();
     this.group = [this]; // grids that are laid out alike
     this.sums = schedule.reducing || schedule.collective === "barrier";
-    const sumBar = schedule.ranks > MOST_PLACES ? levelBar : barOf;
-    this.bars = schedule.history.sets.map((set) => (this.sums ? sumBar : sourceBar)(set, schedule.ranks));
+    this.bars = schedule.history.sets.map((set) => barOf(set, schedule.ranks, this.sums));
     this.texts = schedule.history.sets.map(setText);
     this.overlay = s("svg", { class: "flights", "aria-hidden": "true" });
     this.element = h("div", { class: "grid-scroll", tabindex: 0, role: "region",
@@ -62,9 +68,10 @@ export class Grid {
 
   // How wide a tile may be, in rem, with the buffers of a rank beside or below each other.
   room() {
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const rem = remPixels();
     const width = (this.element.clientWidth || 1000) / rem;
-    return { beside: (width - 8.5 - this.numBuffers * 1.1) / this.mostTiles - 0.2, below: (width - 3) / this.mostInBuffer - 0.2 };
+    const gap = this.isPainted ? GAP / rem : 0.2;
+    return { beside: (width - 8.5 - this.numBuffers * 1.1) / this.mostTiles - gap, below: (width - 3) / this.mostInBuffer - gap };
   }
 
   // Tiles as large as the room allows, in all grids of the group alike. Buffers lie below each other
@@ -73,15 +80,22 @@ export class Grid {
     const rooms = this.group.map((grid) => grid.room());
     const beside = Math.min(...rooms.map((room) => room.beside));
     const below = Math.min(...rooms.map((room) => room.below));
-    const isStacked = beside < STACKED_BELOW && below >= STACKED_BELOW;
+    const isStacked = beside < STACKED_BELOW && below >= STACKED_BELOW && !this.isPainted;
     const tile = isStacked ? below : beside;
-    const [size, least, most] = SIZES.find(([, from]) => tile >= from) ?? SIZES.at(-1);
+    const [size, least, most] = this.isPainted ? ["tiny", PAINTED.least, PAINTED.most] : SIZES.find(([, from]) => tile >= from) ?? SIZES.at(-1);
     const table = this.element.querySelector("table");
     table.className = `grid ${size}${isStacked ? " stacked" : ""}`;
     this.places.clear();
     const wide = Math.max(least, Math.min(most, tile));
     this.mostLetters = Math.floor((wide - 0.25) / (size === "large" ? 0.41 : 0.35));
     table.style.setProperty("--tile", `${wide}rem`);
+    const rem = remPixels();
+    for (const cells of this.buffers.values()) cells.fit({ wide: Math.floor(wide * rem), high: Math.round(PAINTED.high * rem) });
+  }
+
+  recoloured() {
+    const paints = new Paints();
+    for (const cells of this.buffers.values()) cells.recoloured(paints);
   }
 
   resized(round) {
@@ -97,6 +111,7 @@ export class Grid {
       buffers.reduce((total, buffer) => total + (rank[buffer]?.[1] ?? 0), 0)));
     this.mostInBuffer = Math.max(1, ...memory.flatMap((rank) => buffers.map((buffer) => rank[buffer]?.[1] ?? 0)));
     this.numBuffers = buffers.length;
+    this.isPainted = memory.reduce((total, rank) => total + buffers.reduce((sum, buffer) => sum + (rank[buffer]?.[1] ?? 0), 0), 0) > MOST_TILES;
     return h("table", {},
       h("caption", { class: "unseen" }, `What the buffers of each rank hold: ${name}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rank"),
@@ -111,20 +126,14 @@ export class Grid {
     const cells = buffers.map((buffer) => {
       const [begin, count] = memory[buffer] ?? [0, 0];
       for (let index = 0; index < count; ++index) {
-        const key = `${rank}/${buffer}/${index}`;
-        this.tilesOfCell.set(begin + index, [...(this.tilesOfCell.get(begin + index) ?? []), key]);
+        this.spotsOfCell.set(begin + index, [...(this.spotsOfCell.get(begin + index) ?? []), { rank, buffer, index }]);
       }
-      return h("td", { "data-name": count > 0 ? BUFFER_TITLES[buffer] : null }, h("div", { class: "cells" },
-        Array.from({ length: count }, (_, index) => this.makeTile(rank, buffer, index))));
+      if (count === 0) return h("td", {});
+      const cells = new (this.isPainted ? Painted : Tiles)({ rank, buffer, count, numRanks: this.schedule.ranks, sums: this.sums, paints: this.paints });
+      this.buffers.set(`${rank}/${buffer}`, cells);
+      return h("td", { "data-name": BUFFER_TITLES[buffer] }, cells.element);
     });
     return h("tr", {}, h("th", { scope: "row", "data-rank": rank }, String(rank)), cells, h("td", { class: "tray", "data-name": TRAY_TITLE }, tray));
-  }
-
-  makeTile(rank, buffer, index) {
-    const tile = h("div", { class: "tile", role: "img", "data-rank": rank, "data-buffer": buffer,
-      "data-index": index }, h("span", { class: "bar" }), h("span", { class: "label" }));
-    this.tiles.set(`${rank}/${buffer}/${index}`, tile);
-    return tile;
   }
 
   // Shows memory as it is after `round`, and the messages that were taken in it.
@@ -134,10 +143,11 @@ export class Grid {
     const isEnd = round >= this.lastRound;
     // The next round changes few of thousands of tiles; the end looks at all of them.
     const isNext = !isEnd && round > 0 && Number(this.element.dataset.round) === round - 1;
-    const changed = isNext ? new Set(this.schedule.history.rounds[round].writes.map(([cell]) => cell)) : this.tilesOfCell.keys();
+    const changed = isNext ? new Set(this.schedule.history.rounds[round].writes.map(([cell]) => cell)) : this.spotsOfCell.keys();
     for (const cell of changed) {
-      for (const key of this.tilesOfCell.get(cell) ?? []) this.fillTile(key, cell, cells.get(cell), isEnd);
+      for (const spot of this.spotsOfCell.get(cell) ?? []) this.fillCell(spot, cell, cells.get(cell), isEnd);
     }
+    for (const its of this.buffers.values()) its.say?.();
     this.fillTrays(round);
     this.markFaults(round);
     this.drawArrows(round);
@@ -146,38 +156,33 @@ export class Grid {
 
   // Where the schedule is refused: what the step reads and writes, and its rank.
   markFaults(round) {
-    for (const marked of this.element.querySelectorAll(".fault")) marked.classList.remove("fault");
-    for (const name of this.replay.faultsIn(round)) {
+    const faults = this.replay.faultsIn(round);
+    if (faults.length === 0 && !this.hasMarks) return;
+    this.hasMarks = faults.length > 0;
+    for (const cells of this.buffers.values()) cells.unmark();
+    for (const marked of this.element.querySelectorAll("th.fault")) marked.classList.remove("fault");
+    for (const name of faults) {
       this.element.querySelector(`th[data-rank="${name[0]}"]`)?.classList.add("fault");
       const { src, dst } = this.replay.step(name);
       for (const { buffer, begin, end } of [src, dst].map(regionOf).filter(Boolean)) {
-        for (let index = begin; index < end; ++index) this.tiles.get(`${name[0]}/${buffer}/${index}`)?.classList.add("fault");
+        for (let index = begin; index < end; ++index) this.buffers.get(`${name[0]}/${buffer}`)?.mark(index);
       }
     }
   }
 
-  fillTile(key, cell, held, isEnd) {
-    const isResult = this.replay.wanted.has(cell) && !key.includes("/input/");
-    const isRight = isResult && held && this.replay.isAsWanted(cell, held);
+  fillCell({ rank, buffer, index }, cell, inside, isEnd) {
+    const isResult = this.replay.wanted.has(cell) && buffer !== "input";
+    const isRight = Boolean(isResult && inside && this.replay.isAsWanted(cell, inside));
     // Of a run that stopped, what is not finished is not wrong for that.
     const isWrong = isResult && isEnd && !isRight && !this.replay.hasStopped;
-    const now = `${held?.chunk}/${held?.set}/${isRight}/${isWrong}`;
+    const key = `${rank}/${buffer}/${index}`;
+    const now = `${inside?.chunk}/${inside?.set}/${isRight}/${isWrong}`;
     if (this.shown.get(key) === now) return;
     this.shown.set(key, now);
-    const tile = this.tiles.get(key);
-    const isEmpty = !held || held.chunk < 0;
-    const set = isEmpty ? "" : this.texts[held.set];
-    tile.dataset.chunk = isEmpty ? "" : held.chunk;
-    tile.dataset.set = set;
-    tile.classList.toggle("empty", isEmpty);
-    tile.classList.toggle("right", Boolean(isRight));
-    tile.classList.toggle("wrong", Boolean(isWrong));
-    tile.firstChild.style.backgroundImage = isEmpty ? "none" : this.bars[held.set];
-    tile.lastChild.textContent = isEmpty ? "" : this.labelOf(held);
-    const words = this.wordsOf(key, held, isEmpty) + (isRight ? "; as it must be" : "") +
-      (isWrong ? "; wrong at the end" : "");
-    tile.setAttribute("aria-label", words);
-    tile.title = words;
+    const held = inside && inside.chunk >= 0 ? inside : null;
+    const words = this.wordsOf({ rank, buffer, index }, held) + (isRight ? "; as it must be" : "") + (isWrong ? "; wrong at the end" : "");
+    this.buffers.get(`${rank}/${buffer}`).fill(index, { held, words, isRight, isWrong, label: held ? this.labelOf(held) : "",
+      ranges: held ? this.schedule.history.sets[held.set] : [], bar: held ? this.bars[held.set] : "none" });
   }
 
   labelOf(held) {
@@ -190,10 +195,9 @@ export class Grid {
     return texts.find((text) => text.length <= this.mostLetters) ?? "";
   }
 
-  wordsOf(key, held, isEmpty) {
-    const [rank, buffer, index] = key.split("/");
+  wordsOf({ rank, buffer, index }, held) {
     const place = `rank ${rank} ${buffer}[${index}]`;
-    if (isEmpty) return `${place}: nothing yet`;
+    if (!held) return `${place}: nothing yet`;
     if (buffer === "heard") return `rank ${rank} has heard of ranks ${this.texts[held.set]}`;
     const how = this.schedule.reducing ? "summed over ranks" : "from rank";
     return `${place}: chunk ${held.chunk} ${how} ${this.texts[held.set]}`;
@@ -219,16 +223,13 @@ export class Grid {
   // asking the browser for thousands of places makes it lay the page out again.
   measure() {
     const box = this.overlay.getBoundingClientRect();
-    const middle = (rect) => ({ x: rect.left - box.left, y: (rect.top + rect.bottom) / 2 - box.top, wide: rect.width });
     this.schedule.history.memory.forEach((_, rank) => {
       for (const buffer of BUFFERS) {
-        const first = this.tiles.get(`${rank}/${buffer}/0`);
-        if (!first) continue;
-        const at = middle(first.getBoundingClientRect());
-        const second = this.tiles.get(`${rank}/${buffer}/1`);
-        this.places.set(`${rank}/${buffer}`, { ...at, apart: second ? second.getBoundingClientRect().left - box.left - at.x : 0 });
+        const place = this.buffers.get(`${rank}/${buffer}`)?.place(box);
+        if (place) this.places.set(`${rank}/${buffer}`, place);
       }
-      this.places.set(`${rank}`, { ...middle(this.element.querySelector(`th[data-rank="${rank}"]`).getBoundingClientRect()), apart: 0 });
+      const head = this.element.querySelector(`th[data-rank="${rank}"]`).getBoundingClientRect();
+      this.places.set(`${rank}`, { x: head.left - box.left, y: (head.top + head.bottom) / 2 - box.top, wide: head.width, apart: 0 });
     });
   }
 

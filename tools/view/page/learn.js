@@ -4,7 +4,7 @@ import { h, formula, title } from "tutti/dom";
 import { Player } from "tutti/player";
 import { LESSONS, MADE_FOR_A_MACHINE } from "tutti/lessons";
 import { quizOf } from "tutti/quizzes";
-import { doingsOf, isMeant, kindsAsDoings } from "tutti/doing";
+import { doingsOf, doingsOfOverview, isMeant } from "tutti/doing";
 import { makeGrid, watch } from "tutti/memory";
 import * as state from "tutti/state";
 
@@ -37,10 +37,10 @@ function quizBox(schedule) {
     }));
 }
 
-// What runs in each round; of many ranks only the kinds of steps are known.
+// What runs in each round.
 function doingsIn(grid, schedule) {
-  if (!schedule.history) return (round) => kindsAsDoings(grid.kindsIn(round));
-  const all = doingsOf(schedule, grid.replay, state.number("group_size") || USUAL_GROUP);
+  const groupSize = state.number("group_size") || USUAL_GROUP;
+  const all = schedule.history ? doingsOf(schedule, grid.replay, groupSize) : doingsOfOverview(schedule, groupSize);
   return (round) => all[Math.min(round, all.length - 1)];
 }
 
@@ -62,7 +62,7 @@ export function show(panel, { entry, schedule }) {
     grid.element.dataset.kinds = JSON.stringify([...grid.kindsIn(round)]);
     code?.light(doings(round));
   });
-  panel.replaceChildren(h("div", { class: "lesson" }, h("div", {}, ...words, code ? [h("h2", {}, "Rank r runs"), code.element, !schedule.history && h("p", { class: "hint" }, "Of so many ranks lines are lit by the kind of step alone.")] : ""),
+  panel.replaceChildren(h("div", { class: "lesson" }, h("div", {}, ...words, code ? [h("h2", {}, "Rank r runs"), code.element] : ""),
     h("div", {}, player.element, grid.element)), quizBox(schedule));
   player.show();
   return watch(player);

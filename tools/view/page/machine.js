@@ -29,10 +29,10 @@ function linkTable(simulation, bin) {
   const rows = used.slice(0, MOST_ROWS).map((index) => h("tr", { "data-link": index },
     h("th", { scope: "row" }, linkName(simulation.topology, index)), h("td", {}, bytesText(Math.round(links[index].bytes))),
     h("td", {}, timeText(links[index].busy_ns)), h("td", {}, percentText(links[index].utilisation)),
-    h("td", {}, bin === null ? "–" : percentText(Math.min(1, now(index))))));
+    bin !== null && h("td", {}, percentText(Math.min(1, now(index))))));
   return h("table", { class: "figures" },
     h("caption", {}, `Busiest links (${rows.length} of ${used.length} used)`),
-    h("thead", {}, h("tr", {}, ["link", "bytes", "busy", "utilisation", "now"].map((text) => h("th", { scope: "col" }, text)))),
+    h("thead", {}, h("tr", {}, ["link", "bytes", "busy", "utilisation", ...(bin === null ? [] : ["now"])].map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, rows));
 }
 

@@ -136,7 +136,7 @@ export function show(panel, { order }) {
     h("div", { class: "legend" }, NAMES.slice(0, numCalls()).map((name, call) => h("span", { class: "key" }, h("i", { class: `call-${call}` }), `works on ${name}`)),
       h("span", { class: "key" }, h("i", { class: "swatch wait" }), "waits; with a letter and ?: is stuck in that call")),
     h("h2", {}, "Why"),
-    h("p", { class: "idea" }, "On the left a rank runs its calls in the order in which they were started, one at a time, as on a GPU's stream: a call holds the rank until it is over. " +
+    h("p", { class: "idea" }, "In the queue a rank runs its calls in the order in which they were started, one at a time, as on a GPU's stream: a call holds the rank until it is over. " +
       "A waits for a rank that sits in B, and B for ranks that sit in A: a circle. tutti tells operations apart by name, and a rank that cannot go on with one goes on with another, " +
       "so nothing that one call holds can stop the other."),
     h("p", { class: "note" }, "What no library can save is a program that waits itself: rank 0 blocks until A is over before it starts B, and rank 1 the other way round. " +

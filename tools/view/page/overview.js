@@ -1,8 +1,8 @@
 // The memory of many ranks, summed up: a row for a few neighbouring ranks, a column for a few chunks,
-// and how light a field is says how much of its share it holds. Beside it, who sends to whom.
+// and the colour of a field says how much of its share it holds. Beside it, who sends to whom.
 
 import { h, percentText, plural } from "tutti/dom";
-import { rampColour } from "tutti/sets";
+import { Paints, ramp } from "tutti/palette";
 
 const WHOLE = 255;
 const LEFT = 76; // for the names of rows
@@ -13,7 +13,6 @@ const GAP = 8;
 const ROW = { least: 7, most: 16 };
 
 const range = (begin, end, word) => (end - begin === 1 ? `${word} ${begin}` : `${word}s ${begin}–${end - 1}`);
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
 
 // A canvas that is sharp on any screen; `paint` gets its context, in CSS pixels.
 function prepare(canvas, width, height) {
@@ -36,6 +35,7 @@ export class Overview {
     this.rows = this.overview.rows.length - 1;
     this.columns = this.overview.columns.length - 1;
     this.wrong = this.overview.wrong ?? [];
+    this.paints = new Paints();
     this.sums = schedule.reducing || schedule.collective === "barrier";
     this.reset();
     this.fields = h("canvas", { role: "img", onpointermove: (event) => this.point(event), onpointerleave: () => this.say() });
@@ -60,7 +60,7 @@ export class Overview {
   legend() {
     const levels = [1, 64, 128, 192, WHOLE];
     return h("div", { class: "legend" }, levels.map((level) => h("span", { class: "key" },
-      h("i", { style: { background: rampColour(level / WHOLE) } }), this.levelWords(level))),
+      h("i", { style: { background: ramp(level / WHOLE) } }), this.levelWords(level))),
       h("span", { class: "hint" }, this.sums ? "contributions that a sum holds, in the mean" : "of the data is there"));
   }
 
@@ -79,7 +79,7 @@ export class Overview {
   }
 
   kindsIn(round) {
-    return new Set(this.overview.rounds[Math.min(round, this.lastRound)].kinds);
+    return new Set(this.overview.rounds[Math.min(round, this.lastRound)].doings.map(({ kind }) => kind));
   }
 
   goTo(round) {
@@ -112,6 +112,7 @@ export class Overview {
 
   // The names of rows and the lines have the theme's colours.
   recoloured() {
+    this.paints = new Paints();
     this.paint();
   }
 
@@ -181,11 +182,11 @@ export class Overview {
     this.paintNames(context, high);
     this.levels.forEach((level, field) => {
       if (level === 0) return;
-      context.fillStyle = rampColour(level / WHOLE);
+      context.fillStyle = this.paints.ramp(level / WHOLE);
       context.fillRect(LEFT + (field % this.columns) * wide, Math.floor(field / this.columns) * high, wide - (wide > 5 ? 1 : 0), high - 1);
     });
     if (this.isJudged) this.paintWrong(context, wide, high);
-    context.strokeStyle = css("--line");
+    context.strokeStyle = this.paints.named("--line");
     context.strokeRect(LEFT - 0.5, 0.5, wide * this.columns, high * this.rows);
     for (let row = 0; row < this.rows; ++row) this.paintRight(context, row, LEFT + wide * this.columns + GAP, high);
     this.fields.setAttribute("aria-label", `How much of the data each row of ranks holds after round ${this.round}`);
@@ -193,13 +194,13 @@ export class Overview {
   }
 
   paintWrong(context, wide, high) {
-    context.fillStyle = css("--bad");
+    context.fillStyle = this.paints.named("--bad");
     for (const field of this.wrong) context.fillRect(LEFT + (field % this.columns) * wide, Math.floor(field / this.columns) * high, wide - (wide > 5 ? 1 : 0), high - 1);
   }
 
   paintNames(context, high) {
     const every = Math.max(1, Math.ceil(14 / high));
-    context.fillStyle = css("--soft");
+    context.fillStyle = this.paints.named("--soft");
     context.textAlign = "right";
     for (let row = 0; row < this.rows; row += every) {
       context.fillText(this.rowWords(row).replace(/^ranks? /, ""), LEFT - 6, (row + 0.5) * high);
@@ -208,9 +209,9 @@ export class Overview {
 
   paintRight(context, row, left, high) {
     if (this.overview.results[row] === 0) return;
-    context.fillStyle = css(this.isJudged ? "--bad" : "--line");
+    context.fillStyle = this.paints.named(this.isJudged ? "--bad" : "--line");
     context.fillRect(left, row * high, BAR - 2, high - 1);
-    context.fillStyle = css("--good");
+    context.fillStyle = this.paints.named("--good");
     // One wrong of a thousand is seen too.
     const most = this.isJudged && this.partRight(row) < 1 ? BAR - 2 - RED_END : BAR - 2;
     context.fillRect(left, row * high, Math.min(most, (BAR - 2) * this.partRight(row)), high - 1);
@@ -225,13 +226,13 @@ export class Overview {
     this.paintNames(context, size);
     let most = 1;
     for (let i = 0; i < traffic.length; i += 3) most = Math.max(most, traffic[i + 2]);
-    context.fillStyle = css("--message");
+    context.fillStyle = this.paints.named("--message");
     for (let i = 0; i < traffic.length; i += 3) {
       context.globalAlpha = 0.3 + 0.7 * (traffic[i + 2] / most);
       context.fillRect(LEFT + traffic[i + 1] * size, traffic[i] * size, Math.max(2, size - 1), Math.max(2, size - 1));
     }
     context.globalAlpha = 1;
-    context.strokeStyle = css("--line");
+    context.strokeStyle = this.paints.named("--line");
     context.strokeRect(LEFT - 0.5, 0.5, size * this.rows, size * this.rows);
     this.traffic.setAttribute("aria-label", `${plural(this.numMessages(this.round), "message")}; between two rows at most ${most}`);
   }

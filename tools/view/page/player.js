@@ -119,7 +119,7 @@ export class Player {
 
   say(round) {
     const counts = this.grids.map((grid) => grid.numMessages(round));
-    const what = round === 0 ? "before any message arrives"
+    const what = round === 0 ? `before any message arrives${this.last > 0 ? ". Press → to go on, ▶ to play" : ""}`
       : `${counts.map((count) => plural(count, "message")).join(" and ")} arrive`;
     this.status.textContent = `Round ${round} of ${this.last}: ${what.replace(/^1 message arrive$/, "1 message arrives")}`;
   }

@@ -64,9 +64,9 @@ function callTable(trace) {
   const longest = Math.max(1, ...trace.calls.map((call) => call.skew_ns + (call.transfer_ns ?? 0)));
   const skewText = (call) => `${timeText(call.skew_ns)}${call.error_ns > 0 ? ` ± ${timeText(call.error_ns)}` : ""}`;
   const rows = trace.calls.slice(0, MOST_ROWS).map((call, i) => h("tr", {},
-    h("th", { scope: "row" }, callName(call, trace, i)), h("td", {}, `${call.ranks.length} of ${trace.ranks}`),
-    h("td", {}, skewText(call)), h("td", {}, call.open ? "not over" : timeText(call.transfer_ns)),
-    h("td", {}, call.last_rank === null ? "–" : `rank ${call.last_rank}`),
+    h("th", { scope: "row" }, callName(call, trace, i)), h("td", { class: "of-ranks" }, `${call.ranks.length} of ${trace.ranks}`),
+    h("td", { "data-name": "skew" }, skewText(call)), h("td", { "data-name": "transfer" }, call.open ? "not over" : timeText(call.transfer_ns)),
+    h("td", { "data-name": "last to call" }, call.last_rank === null ? "–" : `rank ${call.last_rank}`),
     h("td", { class: "split" }, h("span", { class: "skew", style: { width: `${(100 * call.skew_ns) / longest}%` } }),
       h("span", { class: "transfer", style: { width: `${(100 * (call.transfer_ns ?? 0)) / longest}%` } }))));
   const more = trace.num_calls - rows.length;

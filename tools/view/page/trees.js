@@ -2,14 +2,14 @@
 // is part of the address.
 
 import { h, s, percentText, plural } from "tutti/dom";
+import { NUM_HUES, hue } from "tutti/palette";
 import * as state from "tutti/state";
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9467bd", "#8c6d31"];
 const DASHES = ["", "8 4", "2 4", "8 4 2 4"];
 const MOST_AT_FIRST = 8;
 const ASIDE = 3.6;
 
-const lookOf = (i) => ({ colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length] });
+const lookOf = (i) => ({ colour: hue(i), dash: DASHES[Math.floor(i / NUM_HUES) % DASHES.length] });
 
 // Which way the data goes: past the middle, so that the arrows of both directions are apart.
 function arrow({ x1, y1, x2, y2 }, colour) {
