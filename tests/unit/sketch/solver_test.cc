@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "plan/synth/solver/cbc_log.h"
 #include "plan/synth/solver/child.h"
@@ -70,6 +71,18 @@ TEST_P(SolverTest, WholeNumbersAboveOneAreFound) {
   milp.at_least({{x, 2}}, 7);
   const Solution solution = solver().solve(milp, {}).value();
   EXPECT_EQ(solution.cost, 4);
+}
+
+TEST_P(SolverTest, LeavesNoFileWhereWeStand) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator all(std::filesystem::current_path());
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = count();
+  Milp milp;
+  milp.add_binary(-1);
+  ASSERT_TRUE(solver().solve(milp, {}));
+  EXPECT_EQ(count(), before);
 }
 
 TEST_P(SolverTest, WhatCannotBeIsInfeasible) {

@@ -28,9 +28,7 @@ class Highs final : public Solver {
     if (milp.variables.empty()) return Solution{.outcome = Outcome::kOptimal, .bound = 0};
     TUTTI_ASSIGN(const PrivateFolder folder, PrivateFolder::make());
     TUTTI_TRY(base::write_file(folder.file("problem.mps"), to_mps(milp)));
-    TUTTI_TRY(base::write_file(folder.file("options.txt"),
-                               fmt::format("mip_rel_gap = {}\nmip_improving_solution_file = {}\n",
-                                           options.gap, folder.file("improving.txt"))));
+    TUTTI_TRY(base::write_file(folder.file("options.txt"), options_text(folder, options)));
     if (!options.start.empty()) {
       TUTTI_TRY(base::write_file(folder.file("start.txt"), start_for(options.start)));
     }
@@ -71,6 +69,12 @@ class Highs final : public Solver {
     say("--time_limit", fmt::format("{:.3f}", std::max(options.seconds, 0.1)));
     if (!options.start.empty()) say("--read_solution_file", folder.file("start.txt"));
     return words;
+  }
+
+  // Without a place for its log it would write one where we stand.
+  static std::string options_text(const PrivateFolder& folder, const SolveOptions& options) {
+    return fmt::format("mip_rel_gap = {}\nmip_improving_solution_file = {}\nlog_file = {}\n",
+                       options.gap, folder.file("improving.txt"), folder.file("log.txt"));
   }
 
   // As HiGHS writes solutions. Of variables that are no whole numbers it finds the values itself.
