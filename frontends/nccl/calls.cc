@@ -63,7 +63,7 @@ void forget_unused(Call& call) {
 }
 
 Result<Call> call_of(const Asked& asked, const Buffers& buffers) {
-  if (Status known = check(asked.comm); !known.ok()) return std::move(known.error());
+  if (Status known = check_ready(asked.comm); !known.ok()) return std::move(known.error());
   if (asked.comm->is_final) return bad_usage("the communicator was finalized");
   const auto type = type_of(buffers.type);
   if (!type.ok()) return type.error();
@@ -73,14 +73,14 @@ Result<Call> call_of(const Asked& asked, const Buffers& buffers) {
     if (!reduction.ok()) return reduction.error();
     call.options = *reduction;
   }
-  const uint32_t num_ranks = asked.comm->gpu.num_ranks();
+  const uint32_t num_ranks = asked.comm->gpu().num_ranks();
   if (asked.rank < 0 || static_cast<uint32_t>(asked.rank) >= num_ranks) {
     return bad_argument(std::string(to_string(asked.kind)) + ": root or peer " +
                         std::to_string(asked.rank) + " of " + std::to_string(num_ranks) + " ranks");
   }
   call.options.root = call.peer = static_cast<uint32_t>(asked.rank);
   call.receives = asked.receives;
-  set_lengths(call, buffers.count, num_ranks, call.options.root == asked.comm->gpu.rank());
+  set_lengths(call, buffers.count, num_ranks, call.options.root == asked.comm->gpu().rank());
   forget_unused(call);
   return call;
 }
@@ -98,12 +98,12 @@ Status exchange_in_place(const Asked& asked, Call call) {
            .type = call.type,
            .input = *beside,
            .input_elems = call.output_elems,
-           .peer = asked.comm->gpu.rank()};
+           .peer = asked.comm->gpu().rank()};
   Call in{.kind = CollectiveKind::kSendRecv,
           .type = call.type,
           .output = call.output,
           .output_elems = call.output_elems,
-          .peer = asked.comm->gpu.rank(),
+          .peer = asked.comm->gpu().rank(),
           .receives = true};
   call.output = *beside;
   return group.enqueue(asked.comm, asked.stream, call, {out, in});

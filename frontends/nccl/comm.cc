@@ -54,14 +54,16 @@ using tutti::nccl::Leftovers;
 
 ncclComm::~ncclComm() {
   magic_ = 0;
-  if (scratch_.empty()) return;
+  // Taken, so that it ends here, whoever else has looked at it.
+  const std::optional<tutti::DeviceCommunicator> ranks = making_->take();
+  if (scratch_.empty() || !ranks) return;
   for (const auto& [whose, scratch] : scratch_) outgrown_.push_back(scratch.memory);
   if (is_aborted) {
-    Leftovers::get().keep(gpu, std::move(outgrown_));
+    Leftovers::get().keep(*ranks, std::move(outgrown_));
     return;
   }
   // Liveness: what is enqueued ends when its peers come, when one is lost, or at its deadline.
-  (void)gpu.finish();
+  (void)tutti::DeviceCommunicator(*ranks).finish();
   for (void* const memory : outgrown_) (void)tutti::free_on_device(memory);
   Leftovers::get().free();
 }
@@ -92,11 +94,27 @@ tutti::Result<void*> ncclComm::scratch(tutti::DeviceStream stream, size_t index,
   if (own.bytes >= bytes) return own.memory;
   Leftovers::get().free();
   const uint64_t larger = std::max(bytes, 2 * own.bytes);
-  auto memory = tutti::allocate_on_device(larger, gpu.device());
+  auto memory = tutti::allocate_on_device(larger, gpu().device());
   if (!memory.ok()) return memory;
   if (own.memory != nullptr) outgrown_.push_back(own.memory);  // operations may be at it
   own = {*memory, larger};
   return own.memory;
+}
+
+bool ncclComm::is_in_progress() {
+  if (!making_->is_over()) return true;
+  const std::lock_guard lock(mutex_);
+  const auto is_over = [](const std::weak_ptr<tutti::nccl::Making>& one) {
+    const auto part = one.lock();
+    return part == nullptr || part->is_over();
+  };
+  std::erase_if(parts_, is_over);
+  return !parts_.empty();
+}
+
+void ncclComm::add_part(const std::shared_ptr<tutti::nccl::Making>& part) {
+  const std::lock_guard lock(mutex_);
+  parts_.push_back(part);
 }
 
 namespace tutti::nccl {
@@ -107,10 +125,13 @@ Status check(ncclComm_t comm) {
   return {};
 }
 
-Result<ncclComm_t> make_comm(const Communicator& host, int device) {
-  auto gpu = DeviceCommunicator::create(host, device);
-  if (!gpu.ok()) return std::move(gpu.error());
-  return new ncclComm(*std::move(gpu));
+Status check_ready(ncclComm_t comm) {
+  if (Status known = check(comm); !known.ok()) return known;
+  if (comm->is_in_progress()) {
+    return bad_argument(
+        "the communicator's last call is in progress: ask ncclCommGetAsyncError until it is over");
+  }
+  return comm->making().status();
 }
 
 }  // namespace tutti::nccl

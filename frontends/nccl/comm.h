@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontends/nccl/making.h"
 #include "frontends/nccl/nccl_abi.h"
 #include "tutti/device.h"
 #include "tutti/result.h"
@@ -28,8 +29,11 @@ struct Premul {
 
 struct ncclComm {
  public:
-  explicit ncclComm(tutti::DeviceCommunicator ranks) : gpu(std::move(ranks)) {}
-  // Waits for what was enqueued, unless it was aborted.
+  // What its calls do while they cannot be over: wait, or say that they are in progress.
+  enum class Mode : uint8_t { kBlocking, kNonBlocking };
+  ncclComm(std::shared_ptr<tutti::nccl::Making> making, Mode mode)
+      : making_(std::move(making)), mode_(mode) {}
+  // Its making is over. Waits for what was enqueued, unless it was aborted.
   ~ncclComm();
   ncclComm(const ncclComm&) = delete;
   ncclComm& operator=(const ncclComm&) = delete;
@@ -45,7 +49,14 @@ struct ncclComm {
   // It is there until the communicator's end.
   tutti::Result<void*> scratch(tutti::DeviceStream stream, size_t index, uint64_t bytes);
 
-  tutti::DeviceCommunicator gpu;
+  [[nodiscard]] Mode mode() const { return mode_; }
+  [[nodiscard]] tutti::nccl::Making& making() { return *making_; }
+  // When it was made: check_ready says so.
+  [[nodiscard]] tutti::DeviceCommunicator& gpu() { return making_->ranks(); }
+  // Whether it, or a part of it, is in the making.
+  [[nodiscard]] bool is_in_progress();
+  void add_part(const std::shared_ptr<tutti::nccl::Making>& part);
+
   std::atomic<bool> is_final{false};    // ncclCommFinalize was called: no operations any more
   std::atomic<bool> is_aborted{false};  // nobody waits for what is enqueued
   std::atomic<bool> is_revoked{false};  // aborted, and yet to be split, shrunk or destroyed
@@ -58,17 +69,20 @@ struct ncclComm {
   static constexpr uint64_t kMagic = 0x6d6d6f6369747475u;  // "uttlcomm": not freed, not foreign
 
   uint64_t magic_ = kMagic;
+  std::shared_ptr<tutti::nccl::Making> making_;
+  Mode mode_;
   std::mutex mutex_;  // guards what follows
   std::vector<std::optional<tutti::nccl::Premul>> ops_;
   std::map<std::pair<tutti::DeviceStream, size_t>, Scratch> scratch_;
   std::vector<void*> outgrown_;
+  std::vector<std::weak_ptr<tutti::nccl::Making>> parts_;  // that may be in the making
 };
 
 namespace tutti::nccl {
 
 // A handle that a program passed.
 [[nodiscard]] Status check(ncclComm_t comm);
-// All ranks of `host` call it.
-[[nodiscard]] Result<ncclComm_t> make_comm(const Communicator& host, int device);
+// And that it can be used: nothing of it is in progress, and it was made.
+[[nodiscard]] Status check_ready(ncclComm_t comm);
 
 }  // namespace tutti::nccl

@@ -51,4 +51,10 @@ Status check_config(const ncclConfig_t* config) {
   return {};
 }
 
+ncclComm::Mode mode_of(const ncclConfig_t* config, ncclComm::Mode otherwise) {
+  if (config == nullptr) return otherwise;
+  const int blocking = ConfigReader(*config).number(offsetof(ncclConfig_t, blocking));
+  return blocking == 0 ? ncclComm::Mode::kNonBlocking : ncclComm::Mode::kBlocking;
+}
+
 }  // namespace tutti::nccl

@@ -16,8 +16,8 @@ ncclResult_t no_device_api() {
 }
 
 ncclTeam team_of_all(ncclComm_t comm) {
-  if (!tutti::nccl::check(comm).ok()) return {0, 0, 0};
-  return {static_cast<int>(comm->gpu.num_ranks()), static_cast<int>(comm->gpu.rank()), 1};
+  if (!tutti::nccl::check_ready(comm).ok()) return {0, 0, 0};
+  return {static_cast<int>(comm->gpu().num_ranks()), static_cast<int>(comm->gpu().rank()), 1};
 }
 
 // Ranks of a team are those of the communicator from a first one on, `stride` apart.

@@ -36,8 +36,10 @@ Status CallGroup::end() {
   if (depth_ == 0) return not_started("ncclGroupEnd");
   if (--depth_ > 0) return {};
   Content content = std::exchange(content_, {});
+  goes_on_ = false;
   Status status;
   if (content.error) status = *std::move(content.error);
+  if (status.ok()) goes_on_ = run_aside(content.openings);
   if (status.ok()) status = run(content.openings);
   if (status.ok()) status = enqueue_all(content.batches);
   // Also after an error: what the program has let go of it cannot end again.
@@ -58,7 +60,7 @@ Status CallGroup::refuse(Error error) {
 
 Status CallGroup::enqueue(ncclComm* comm, DeviceStream stream, const Call& call,
                           std::vector<Call> follows) {
-  if (depth_ == 0 && follows.empty()) return comm->gpu.enqueue(call, stream);
+  if (depth_ == 0 && follows.empty()) return comm->gpu().enqueue(call, stream);
   auto& batches = content_.batches;
   auto batch = std::find_if(batches.begin(), batches.end(), [&](const Batch& one) {
     return one.comm == comm && one.stream == stream;
@@ -76,13 +78,18 @@ size_t CallGroup::num_following(const ncclComm* comm, DeviceStream stream) const
   return 0;
 }
 
-Status CallGroup::open(const ncclComm* parent, Job job) {
-  add(content_.openings, parent, std::move(job));
+ncclResult_t CallGroup::answered(const Status& status) const {
+  const bool goes_on = status.ok() && depth_ == 0 && goes_on_;
+  return goes_on ? ncclInProgress : answer(status);
+}
+
+Status CallGroup::open(const ncclComm* parent, ncclComm::Mode mode, Job job) {
+  add(content_.openings, parent, mode, std::move(job));
   return end_if_alone();
 }
 
 Status CallGroup::close(ncclComm* comm, Job job) {
-  add(content_.closings, comm, std::move(job));
+  add(content_.closings, comm, ncclComm::Mode::kBlocking, std::move(job));
   return end_if_alone();
 }
 
@@ -98,15 +105,28 @@ Status CallGroup::end_if_alone() {
   return end();
 }
 
-void CallGroup::add(std::vector<Chain>& chains, const ncclComm* parent, Job job) {
+void CallGroup::add(std::vector<Chain>& chains, const ncclComm* parent, ncclComm::Mode mode,
+                    Job job) {
   auto chain = std::find_if(chains.begin(), chains.end(), [&](const Chain& one) {
-    return parent != nullptr && one.parent == parent;
+    return parent != nullptr && one.parent == parent && one.mode == mode;
   });
-  if (chain == chains.end()) chain = chains.insert(chain, Chain{parent, {}});
+  if (chain == chains.end()) chain = chains.insert(chain, Chain{parent, mode, {}});
   chain->jobs.push_back(std::move(job));
 }
 
-Status CallGroup::run(std::vector<Chain>& chains) {
+// Each in a thread that nobody waits for: who has the handle asks how it is.
+bool CallGroup::run_aside(std::vector<Chain>& chains) {
+  const auto is_blocking = [](const Chain& one) { return one.mode == ncclComm::Mode::kBlocking; };
+  const auto first = std::stable_partition(chains.begin(), chains.end(), is_blocking);
+  const bool goes_on = first != chains.end();
+  for (auto chain = first; chain != chains.end(); ++chain) {
+    std::thread([jobs = std::move(chain->jobs)] { (void)run_in_order(jobs); }).detach();
+  }
+  chains.erase(first, chains.end());
+  return goes_on;
+}
+
+Status CallGroup::run(std::span<Chain> chains) {
   std::vector<Status> statuses(chains.size());
   std::vector<std::thread> threads;
   for (size_t i = 1; i < chains.size(); ++i) {
@@ -125,9 +145,9 @@ Status CallGroup::run(std::vector<Chain>& chains) {
 Status CallGroup::enqueue_all(const std::vector<Batch>& batches) {
   Status first;
   for (const Batch& batch : batches) {
-    Status status = batch.comm->gpu.enqueue(batch.calls, batch.stream);
+    Status status = batch.comm->gpu().enqueue(batch.calls, batch.stream);
     if (status.ok() && !batch.follows.empty()) {
-      status = batch.comm->gpu.enqueue(batch.follows, batch.stream);
+      status = batch.comm->gpu().enqueue(batch.follows, batch.stream);
     }
     if (first.ok()) first = std::move(status);
   }
@@ -145,7 +165,10 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 
-ncclResult_t ncclGroupEnd() { return tutti::nccl::answer(CallGroup::of_thread().end()); }
+ncclResult_t ncclGroupEnd() {
+  CallGroup& group = CallGroup::of_thread();
+  return group.answered(group.end());
+}
 
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* /*info*/) {
   const tutti::Status dropped = CallGroup::of_thread().drop();

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "frontends/nccl/comm.h"
@@ -24,6 +25,9 @@ class CallGroup {
 
   void start() { ++depth_; }
   Status end();
+  [[nodiscard]] bool is_open() const { return depth_ > 0; }
+  // How a call is answered that may have ended the group: whether something goes on behind it.
+  [[nodiscard]] ncclResult_t answered(const Status& status) const;
   // Ends it, and forgets what was called.
   Status drop();
 
@@ -35,8 +39,9 @@ class CallGroup {
                  std::vector<Call> follows = {});
   // Calls that follow the group so far.
   [[nodiscard]] size_t num_following(const ncclComm* comm, DeviceStream stream) const;
-  // Jobs of one parent run in the order they came in.
-  Status open(const ncclComm* parent, Job job);
+  // Jobs of one parent run in the order they came in. Those of communicators that do not block go
+  // on when the group has ended, and keep all that they need.
+  Status open(const ncclComm* parent, ncclComm::Mode mode, Job job);
   Status close(ncclComm* comm, Job job);
   // The communicator ends at once: its calls are forgotten.
   void forget(const ncclComm* comm);
@@ -50,6 +55,7 @@ class CallGroup {
   };
   struct Chain {
     const ncclComm* parent;  // null: has none
+    ncclComm::Mode mode;
     std::vector<Job> jobs;
   };
   struct Content {
@@ -59,12 +65,15 @@ class CallGroup {
     std::optional<Error> error;
   };
 
-  static void add(std::vector<Chain>& chains, const ncclComm* parent, Job job);
-  static Status run(std::vector<Chain>& chains);
+  static void add(std::vector<Chain>& chains, const ncclComm* parent, ncclComm::Mode mode, Job job);
+  static Status run(std::span<Chain> chains);
+  // Those that do not block; the others stay. Whether there were any.
+  static bool run_aside(std::vector<Chain>& chains);
   static Status enqueue_all(const std::vector<Batch>& batches);
   Status end_if_alone();
 
   int depth_ = 0;
+  bool goes_on_ = false;  // something of the group that ended last
   Content content_;
 };
 

@@ -7,13 +7,29 @@ using tutti::Status;
 using tutti::nccl::bad_argument;
 using tutti::nccl::failed;
 
+namespace tutti::nccl {
+namespace {
+
+// Operations that failed. Of a revoked communicator, whose operations all fail, and of one that is
+// finalized without waiting, first whether they are over.
+ncclResult_t state_of(ncclComm& comm) {
+  if (comm.is_in_progress()) return ncclInProgress;
+  if (const Status made = comm.making().status(); !made.ok()) return failed(made.error());
+  const bool must_end = comm.is_revoked || comm.is_final;
+  if (must_end && !comm.gpu().is_idle()) return ncclInProgress;
+  return comm.is_revoked ? ncclSuccess : answer(comm.gpu().status());
+}
+
+}  // namespace
+}  // namespace tutti::nccl
+
 namespace {
 
 template <class Ask>
 ncclResult_t tell(ncclComm_t comm, int* to, const Ask& ask) {
-  if (Status known = tutti::nccl::check(comm); !known.ok()) return failed(known.error());
+  if (Status known = tutti::nccl::check_ready(comm); !known.ok()) return failed(known.error());
   if (to == nullptr) return failed(bad_argument("there is no place for the answer: it is NULL"));
-  *to = static_cast<int>(ask(comm->gpu));
+  *to = static_cast<int>(ask(comm->gpu()));
   return ncclSuccess;
 }
 
@@ -21,16 +37,11 @@ ncclResult_t tell(ncclComm_t comm, int* to, const Ask& ask) {
 
 extern "C" {
 
-// Operations that failed: the code is the answer, the text is ncclGetLastError's. Of a revoked
-// communicator, whose operations all fail, whether they are over.
+// The code is the answer, the text is ncclGetLastError's.
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* result) {
   if (Status known = tutti::nccl::check(comm); !known.ok()) return failed(known.error());
   if (result == nullptr) return failed(bad_argument("asyncError is NULL"));
-  if (comm->is_revoked) {
-    *result = comm->gpu.is_idle() ? ncclSuccess : ncclInProgress;
-  } else {
-    *result = tutti::nccl::answer(comm->gpu.status());
-  }
+  *result = tutti::nccl::state_of(*comm);
   return ncclSuccess;
 }
 

@@ -113,7 +113,7 @@ extern "C" {
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
                                       ncclScalarResidence_t residence, ncclComm_t comm) {
-  if (Status known = tutti::nccl::check(comm); !known.ok()) return failed(known.error());
+  if (Status known = tutti::nccl::check_ready(comm); !known.ok()) return failed(known.error());
   if (op == nullptr || scalar == nullptr) return failed(bad_argument("op or scalar is NULL"));
   const auto made = tutti::nccl::premul_of(scalar, type, residence);
   if (!made.ok()) return failed(made.error());
@@ -122,7 +122,7 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
 }
 
 ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
-  if (Status known = tutti::nccl::check(comm); !known.ok()) return failed(known.error());
+  if (Status known = tutti::nccl::check_ready(comm); !known.ok()) return failed(known.error());
   if (comm->remove(op)) return ncclSuccess;
   return failed(bad_argument("the communicator has made no such operator: " +
                              std::to_string(static_cast<int>(op))));

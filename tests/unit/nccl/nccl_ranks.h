@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <climits>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -17,6 +18,21 @@ namespace tutti::test {
 
 // The text says why.
 #define TUTTI_OK(call) ASSERT_EQ(call, ncclSuccess) << ncclGetLastError(nullptr)
+
+// As NCCL_CONFIG_INITIALIZER.
+inline ncclConfig_t initial_config() {
+  ncclConfig_t config{};
+  config.size = sizeof config;
+  config.magic = 0xcafebeef;
+  config.version = 22809;
+  for (int* number : {&config.blocking, &config.cgaClusterSize, &config.minCTAs, &config.maxCTAs,
+                      &config.splitShare, &config.trafficClass, &config.collnetEnable,
+                      &config.CTAPolicy, &config.shrinkShare, &config.nvlsCTAs,
+                      &config.nChannelsPerNetPeer, &config.nvlinkCentricSched}) {
+    *number = INT_MIN;
+  }
+  return config;
+}
 
 struct NcclRank {
   int rank = 0;
