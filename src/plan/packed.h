@@ -1,8 +1,8 @@
 // Algorithms that are made for one topology: `packed` (exact tree packing), `blink` (Blink's trees,
 // to compare), `quick` (plan/quick.h: trees for short messages), `rings` (packing/rings.h: rings
 // along links), `mixed` (fast and slow links at once: plan/mixed.h), `greedy` (synth/greedy_plan.h,
-// which is its door) and `steps` (the same: synth/steps/step_plan.h). They stand beside the catalogue
-// of algorithm.h, whose entries need no topology.
+// which is its door) and `steps` (the same: synth/steps/step_plan.h). They stand beside the
+// catalogue of algorithm.h, whose entries need no topology.
 #pragma once
 
 #include <cstdint>

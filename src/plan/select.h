@@ -1,9 +1,9 @@
 // Chooses the algorithm for a collective, a topology and a size (`--algo auto`): makes every
 // algorithm of the catalogue with a few values of its options, a greedy schedule (synth/greedy.h),
 // up to 64 ranks trees for short messages (quick.h) and rings along links (packing/rings.h), up to
-// 16 ranks the fewest steps for the shortest messages (synth/steps/step_plan.h) and trees packed for
-// the topology (packed.h), where these win also with slow links beside them (mixed.h); simulates
-// each, takes the fastest, and says why. As good as the simulator; deterministic.
+// 16 ranks the fewest steps for the shortest messages (synth/steps/step_plan.h) and trees packed
+// for the topology (packed.h), where these win also with slow links beside them (mixed.h);
+// simulates each, takes the fastest, and says why. As good as the simulator; deterministic.
 //
 // A candidate whose schedule would have too many steps, or sends where the machine has no route, is
 // not tried, and the result says so.
