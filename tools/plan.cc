@@ -13,6 +13,7 @@
 #include "plan/packed.h"
 #include "plan/select.h"
 #include "tools/plan_answer.h"
+#include "tools/plan_front.h"
 #include "tools/plan_greedy.h"
 #include "tools/plan_sketch.h"
 #include "tools/plan_steps.h"
@@ -39,6 +40,7 @@ struct Arguments {
   std::string out = "-";
   bool no_cache = false;
   bool repairs = false;
+  bool front = false;
   bool json = false;
 };
 
@@ -240,17 +242,32 @@ Status plan_auto(const Arguments& arguments, Collective collective) {
   TUTTI_ASSIGN(const topo::Topology topology, open_topology(where));
   TUTTI_ASSIGN(const uint64_t bytes, parse_bytes(arguments.bytes));
   collective.num_ranks = topology.num_ranks();
-  return answer_for(arguments, collective, bytes, topology, [&]() -> Result<PlanAnswer> {
-    TUTTI_ASSIGN(plan::Selection selection, plan::select(collective, topology, bytes));
-    std::string notes = notes_on(selection);
-    ordered_json summary = to_json(selection);
-    return PlanAnswer{std::move(selection.schedule), std::move(notes), std::move(summary)};
-  });
+  const auto fastest = [&](uint64_t size) {
+    return answer(arguments, collective, size, topology, [&]() -> Result<PlanAnswer> {
+      TUTTI_ASSIGN(plan::Selection selection, plan::select(collective, topology, size));
+      std::string notes = notes_on(selection);
+      ordered_json summary = to_json(selection);
+      return PlanAnswer{std::move(selection.schedule), std::move(notes), std::move(summary)};
+    });
+  };
+  if (arguments.front) {
+    TUTTI_ASSIGN(const Front front, make_front(fastest));
+    fmt::print("{}", arguments.json ? front.json.dump(2) + "\n" : front.text);
+    return {};
+  }
+  TUTTI_ASSIGN(const PlanAnswer found, fastest(bytes));
+  return write(arguments, found);
 }
 
 Status plan_it(const Arguments& arguments) {
   TUTTI_ASSIGN(const CollectiveKind kind, kind_from(arguments.collective));
-  if (arguments.json && arguments.out == "-") {
+  const bool is_for_one = arguments.algorithm != "auto" || !arguments.sketch.file.empty();
+  if (arguments.front && (is_for_one || arguments.out != "-")) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--front looks at all algorithms and prints a table: it goes without --algo, "
+                 "--sketch and -o"};
+  }
+  if (arguments.json && !arguments.front && arguments.out == "-") {
     return Error{ErrorCode::kInvalidArgument,
                  "--json prints a summary to stdout, so the schedule needs -o FILE"};
   }
@@ -295,7 +312,8 @@ std::string list_algorithms() {
          "  tutti plan all_to_all --topo 'rail:dgx-h100*8' --algo greedy -o many.json\n"
          "  tutti plan all_gather --topo 'dgx-2*2' --algo sketch --bytes 1M -o sketched.json\n"
          "  tutti plan all_reduce --topo dgx-1v --algo steps --bytes 1K -o short.json\n"
-         "\npacked is as fast as links allow and takes long beyond 16 ranks; greedy takes any "
+         "  tutti plan all_reduce --topo dgx-1v --front\n"
+         "\npacked is as fast as links allow, and takes seconds beyond 16 ranks; greedy takes any "
          "number\n"
          "of ranks, comes near the bound that it prints, and serves all_to_all too; sketch lets a "
          "solver\n"
@@ -341,6 +359,8 @@ void add_plan(CLI::App& app, Action& action) {
   verb->add_option("--topo-out", a->sketch.topo_out,
                    "sketch: write the topology as a file of ours (for one of TACCL's)");
   verb->add_option("-o,--out", a->out, "Where to write; - is stdout")->capture_default_str();
+  verb->add_flag("--front", a->front,
+                 "For sizes from 1 KiB to 1 GiB: the plans that none beats in both time and steps");
   verb->add_flag("--repair", a->repairs,
                  "With --fail and packed: mend the trees of the whole machine, in milliseconds");
   verb->add_flag(

@@ -89,6 +89,44 @@ class Machines(PlanTest):
                                        timeout=DEADLINE_S)
                 self.assertEqual(proof.returncode, YES, proof.stdout)
 
+    def test_the_front_has_every_size_and_comes_from_the_cache_the_second_time(self):
+        cache = self.path("cache")
+        asked = ["all_gather", "--topo", "ring:4", "--front", "--json"]
+        first, second = (self.run_plan(*asked, TUTTI_CACHE=cache) for _ in range(2))
+        for answer in (first, second):
+            self.assertEqual(answer.returncode, YES, answer.stderr)
+        sizes = json.loads(first.stdout)["sizes"]
+        self.assertEqual([each["bytes"] for each in sizes], [4**k for k in range(5, 16)])
+        for each in sizes:
+            times = [plan["time_ns"] for plan in each["front"]]
+            steps = [plan["steps"] for plan in each["front"]]
+            self.assertEqual(times, sorted(times))
+            self.assertEqual(steps, sorted(set(steps), reverse=True))
+        self.assertEqual(json.loads(first.stdout)["from_cache"], 0)
+        self.assertEqual(json.loads(second.stdout)["from_cache"], len(sizes))
+        self.assertEqual(json.loads(second.stdout)["sizes"], sizes)
+
+    def test_the_front_is_of_all_algorithms(self):
+        for more in (["--algo", "ring"], ["-o", self.path("s.json")]):
+            refused = self.run_plan("all_gather", "--topo", "ring:4", "--front", *more)
+            self.assertEqual(refused.returncode, BAD_USE)
+            self.assertIn("--front looks at all algorithms", refused.stderr)
+
+    def test_relays_are_devices_outside_of_the_ranks(self):
+        out = self.path("s.json")
+        asked = ["broadcast", "--topo", "dgx-1v", "--ranks", "0,1,4", "--algo", "packed", "--json",
+                 "-o", out]
+        rates = {}
+        for relays in ("", "5", "all"):
+            answer = self.run_plan(*asked, *(["--relays", relays] if relays else []),
+                                   TUTTI_CACHE="none")
+            self.assertEqual(answer.returncode, YES, answer.stderr)
+            rates[relays] = json.loads(answer.stdout)["rate_gbps"]
+        self.assertEqual(rates, {"": 25, "5": 50, "all": 50})
+        refused = self.run_plan(*asked, "--relays", "4,5")
+        self.assertEqual(refused.returncode, BAD_USE)
+        self.assertIn("gpu4 holds rank 2", refused.stderr)
+
     def test_ranks_that_cannot_reach_each_other_are_named(self):
         path = self.write("islands.json", machine("islands", [("a", "b"), ("b", "a")], "abc"))
         for algorithm in ("auto", "packed", "sketch"):

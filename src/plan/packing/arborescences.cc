@@ -10,6 +10,9 @@
 // its weight, and it feeds, without limit, all ranks the batch has touched. From one test to the
 // next little of that graph changes, so it is kept, and only capacities are set.
 //
+// While a batch grows links become fewer and those who wait for them do not: a set that has nothing
+// to spare has nothing until the batch is done, and all links into it are not asked for again.
+//
 // Ranks near the root are asked first for an edge, which makes shallow trees.
 #include "plan/packing/arborescences.h"
 
@@ -92,6 +95,8 @@ class Waiting {
     feed_root(x);
     return flow - weight_;
   }
+  // Of the last question, by rank: whether it is outside of the set that has least to spare.
+  [[nodiscard]] std::vector<bool> outside() const { return flow_.source_side(); }
 
  private:
   static constexpr uint32_t kNoArc = UINT32_MAX;
@@ -142,6 +147,7 @@ class Packer {
   std::vector<Tree> run() && {
     while (!open_.is_empty()) {
       Batch batch = open_.pop();
+      is_blocked_.assign(size_t{num_ranks_} * num_ranks_, false);
       while (batch.touched.size() < num_ranks_) grow(batch);
       done_.push_back(std::move(batch.tree));
     }
@@ -152,14 +158,26 @@ class Packer {
   void grow(Batch& batch) {
     for (const uint32_t x : batch.touched) {
       for (uint32_t y = 0; y < num_ranks_; ++y) {
-        if (batch.has(y) || capacity_[x][y] == 0) continue;
-        const int64_t room = std::min({batch.tree.weight, capacity_[x][y], open_.spare(x, y)});
-        if (room <= 0) continue;
-        take(batch, x, y, room);
+        if (batch.has(y) || capacity_[x][y] == 0 || is_blocked_[size_t{x} * num_ranks_ + y])
+          continue;
+        const int64_t spare = open_.spare(x, y);
+        if (spare <= 0) {
+          block(open_.outside());
+          continue;
+        }
+        take(batch, x, y, std::min({batch.tree.weight, capacity_[x][y], spare}));
         return;
       }
     }
     TUTTI_CHECK(false, "a tree of a supported demand can always grow");
+  }
+
+  void block(const std::vector<bool>& outside) {
+    for (uint32_t a = 0; a < num_ranks_; ++a) {
+      for (uint32_t b = 0; outside[a] && b < num_ranks_; ++b) {
+        if (!outside[b]) is_blocked_[size_t{a} * num_ranks_ + b] = true;
+      }
+    }
   }
 
   void take(Batch& batch, uint32_t x, uint32_t y, int64_t copies) {
@@ -178,6 +196,7 @@ class Packer {
   uint32_t num_ranks_;
   std::vector<std::vector<int64_t>> capacity_;
   Waiting open_;
+  std::vector<bool> is_blocked_;  // by link: not for the batch that grows
   std::vector<Tree> done_;
 };
 

@@ -405,12 +405,17 @@ Result<Packing> bounds_for(const Collective& collective, const topo::Topology& t
   TUTTI_ASSIGN(packing.fabric,
                fabric_of(topology, method == Method::kSlow ? Links::kSlow : Links::kFast));
   if (collective.num_ranks == 1) return packing;
-  // Trees that go up and down want links that are the same both ways, which crossings are not.
+  packing.bound = bound_of(collective, packing.fabric.graph);
+  // Trees that go up and down want links that are the same both ways, which crossings are not. And
+  // ranks that only parts of routes connect would be apart.
   if (collective.kind != CollectiveKind::kAllReduce) {
-    packing.fabric.graph = with_crossings_apart(packing.fabric.graph);
+    Graph apart = with_crossings_apart(packing.fabric.graph);
+    if (Bound sharper = bound_of(collective, apart); sharper.rate > 0) {
+      packing.bound = std::move(sharper);
+      packing.fabric.graph = std::move(apart);
+    }
   }
   const Graph& graph = packing.fabric.graph;
-  packing.bound = bound_of(collective, graph);
   packing.bound_gbps = gbps_of(collective, graph, packing.bound.rate);
   const Graph& whole = packing.fabric.whole;
   packing.whole_gbps = gbps_of(collective, whole, bound_of(collective, whole).rate);
