@@ -4,7 +4,10 @@ usage: plan_test.py PATH_OF_TUTTI [unittest arguments]
 """
 import json
 import os
+import pty
+import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -190,6 +193,67 @@ class Signals(PlanTest):
         self.assertFalse(os.path.exists(self.path("s.json")))
         self.expect_gone(solver)
         self.assertEqual(os.listdir(self.path("tmp")), [])
+
+
+class Terminal(PlanTest):
+    """The program as somebody at a terminal sees it, with a real solver."""
+
+    def start(self, solver):
+        if shutil.which(solver) is None:
+            self.skipTest(f"NOT RUN: {solver} is not installed")
+        # One node of a DGX-1V: minutes until the best routes are proved.
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            os.execv(PROGRAM, [PROGRAM, "plan", "all_gather", "--topo", "dgx-1v", "--algo", "sketch", "--solver",
+                               solver, "--solver-seconds", "1000", "--bytes", "8M", "-o", self.path("s.json")])
+        self.addCleanup(os.close, self.terminal)
+        self.seen = ""
+        return pid
+
+    def read_until(self, pattern):
+        """What the terminal shows, up to the first match; None at its end."""
+        while not (found := re.search(pattern, self.seen)):
+            readable, _, _ = select.select([self.terminal], [], [], DEADLINE_S)
+            self.assertTrue(readable, f"nothing for long: {self.seen[-500:]}")
+            try:
+                more = os.read(self.terminal, 4096)
+            except OSError:  # all of it was closed
+                more = b""
+            if not more:
+                return None
+            self.seen += more.decode(errors="replace")
+        return found
+
+    def check_ctrl_c(self, solver):
+        pid = self.start(solver)
+        shown = self.read_until(r"incumbent [\d.]+ \w+, bound [\d.]+ \w+, gap [\d.]+ %")
+        self.assertTrue(shown, self.seen)
+        os.write(self.terminal, b"\x03")  # the terminal makes a signal of it
+        end = self.read_until(r"Routes: at least ([\d.]+ \w+); (no routes of this sketch take less|within)")
+        _, status = os.waitpid(pid, 0)
+        self.assertTrue(end, self.seen)
+        self.assertEqual(os.waitstatus_to_exitcode(status), YES, self.seen)
+        verified = subprocess.run([PROGRAM, "verify", self.path("s.json")], capture_output=True, timeout=DEADLINE_S)
+        self.assertEqual(verified.returncode, YES, verified.stderr)
+
+    def test_it_shows_incumbent_bound_and_gap_and_ctrl_c_keeps_the_incumbent_of_cbc(self):
+        self.check_ctrl_c("cbc")
+
+    def test_it_shows_incumbent_bound_and_gap_and_ctrl_c_keeps_the_incumbent_of_highs(self):
+        self.check_ctrl_c("highs")
+
+
+class Steps(PlanTest):
+    def test_say_why_there_are_no_fewer(self):
+        notes = self.succeeds("all_reduce", "--topo", "dgx-1v", "--algo", "steps", "--bytes", "1K", "--no-cache",
+                              "-o", self.path("s.json"))
+        self.assertIn("no schedule has fewer than 2 steps: gpu0 and gpu5 are so many hops apart", notes)
+        self.assertIn("none has fewer rounds", notes)
+
+    def test_are_for_few_ranks_and_known_solvers_only(self):
+        self.assertIn("up to 16 ranks", self.fails(BAD_USE, "all_gather", "--topo", "switch:17", "--algo", "steps"))
+        self.assertIn("no solver that tutti knows", self.fails(
+            BAD_USE, "all_gather", "--topo", "dgx-1v", "--algo", "sketch", "--solver", "oracle"))
 
 
 class Cache(PlanTest):

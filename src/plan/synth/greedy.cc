@@ -153,7 +153,7 @@ class Synthesis {
 
   Status write_deliver(ir::Builder& b) {
     if (collective_.num_ranks == 1) return {};
-    DeliverWriter writer(b, network_, {num_lanes()});
+    DeliverWriter writer(b, network_, {num_lanes(), 0, Way::kForwards, options_.turns});
     return run_deliver([&](const Transfer& transfer) { writer.write(transfer); },
                        ir::kMaxSteps / 2 - collective_.num_ranks);
   }
@@ -166,14 +166,14 @@ class Synthesis {
       const Network back = reversed(network_);
       std::vector<Transfer> transfers;
       TUTTI_TRY(run_spread(back, [&](const Transfer& t) { transfers.push_back(t); }));
-      SumWriter writer(b, back, layout_, {lanes, 0, Way::kBackwards});
+      SumWriter writer(b, back, layout_, {lanes, 0, Way::kBackwards, options_.turns});
       for (auto t = transfers.rbegin(); t != transfers.rend(); ++t) writer.write(*t);
       sums = writer.owners_sums();
     }
     if (!spreads(collective_.kind)) return {};
     const uint32_t first_channel = sums.empty() ? 0 : lanes;
-    SpreadWriter writer(b, network_, layout_, {lanes, first_channel, Way::kForwards},
-                        std::move(sums));
+    SpreadWriter writer(b, network_, layout_,
+                        {lanes, first_channel, Way::kForwards, options_.turns}, std::move(sums));
     return run_spread(network_, [&](const Transfer& transfer) { writer.write(transfer); });
   }
 

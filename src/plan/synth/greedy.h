@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "ir/schedule.h"
+#include "plan/synth/greedy_schedule.h"
 #include "plan/synth/greedy_transfers.h"
 #include "topo/topology.h"
 #include "tutti/collective.h"
@@ -23,6 +24,7 @@ struct GreedyOptions {
   uint64_t bytes = 0;   // as sim::Options counts them; the schedule serves any size
   uint32_t chunks = 1;  // pieces of each rank's part; of the message where there is one root
   uint32_t lanes = 0;   // of each port; 0: by latency, and two at least where sums are added up
+  Turns turns = Turns::kLanes;  // how a port has as many messages under way
   uint64_t seed = 1;
   GreedyProgress progress = {};
 };

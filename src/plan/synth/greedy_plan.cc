@@ -18,8 +18,14 @@ namespace {
 constexpr uint64_t kMaxTriedSteps = 100'000;
 constexpr uint64_t kMaxSimulatedSteps = 4'000'000;
 constexpr uint32_t kTriedChunks[] = {1, 2, 4, 8, 16, 32, 64};
-// More than one lane lets a sum be added up while the next comes in.
-constexpr uint32_t kTriedLanes[] = {1, 2};
+// More than one lane lets a sum be added up while the next comes in. Windows keep links full where
+// latency is long beside a chunk; in wide ones messages share links and come late together.
+struct Manner {
+  Turns turns;
+  uint32_t lanes;
+};
+constexpr Manner kTriedManners[] = {
+    {Turns::kLanes, 1}, {Turns::kLanes, 2}, {Turns::kWindow, 8}, {Turns::kWindow, 32}};
 
 Result<GreedyPlan> try_greedy(const Collective& collective, const topo::Topology& topology,
                               const GreedyOptions& options) {
@@ -46,8 +52,9 @@ std::vector<GreedyOptions> choices_for(const Collective& collective, const Greed
     GreedyOptions choice = given;
     choice.chunks = chunks;
     if (!is_small) choices.push_back(choice);
-    for (const uint32_t lanes : kTriedLanes) {
-      choice.lanes = lanes;
+    for (const Manner& manner : kTriedManners) {
+      choice.lanes = manner.lanes;
+      choice.turns = manner.turns;
       if (is_small) choices.push_back(choice);
     }
   };

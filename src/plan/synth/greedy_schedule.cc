@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "plan/synth/greedy_clock.h"
 
@@ -12,8 +13,6 @@ constexpr double kMaxLanesAPort = 4;
 // Latency that is this much of the time on the wire is no reason for a second lane, which would
 // make two messages share the wire and both come late.
 constexpr double kIgnored = 0.1;
-
-ir::After after_one(const ir::StepRef& step) { return {std::span(&step, 1)}; }
 
 }  // namespace
 
@@ -28,11 +27,17 @@ uint32_t lanes_a_port(const Network& network, double chunk_bytes) {
 }
 
 PortLanes::PortLanes(ir::Builder& builder, const Network& network, const Shape& shape)
-    : builder_(builder), shape_(shape) {
+    : builder_(builder), shape_(shape), first_hop_(network.hops.data()) {
   const bool is_forwards = shape.way == Way::kForwards;
   senders_ = make_side(is_forwards ? network.num_from_ports : network.num_to_ports);
   receivers_ = make_side(is_forwards ? network.num_to_ports : network.num_from_ports);
-  num_received_.assign(receivers_.lanes.size() / shape.lanes_a_port, 0);
+  size_t num_places = receivers_.under_way.size();
+  if (shape.turns == Turns::kWindow) {
+    num_places = network.hops.size();
+    senders_.lanes.resize(num_places * shape.lanes_a_port);
+    receivers_.lanes.resize(num_places * shape.lanes_a_port);
+  }
+  num_received_.assign(num_places, 0);
   for (const auto* counts : {&network.num_from_ports, &network.num_to_ports}) {
     const uint32_t most = *std::max_element(counts->begin(), counts->end());
     most_lanes_ = std::max(most_lanes_, most * shape.lanes_a_port);
@@ -47,13 +52,24 @@ PortLanes::Side PortLanes::make_side(const std::vector<uint32_t>& num_ports) con
     next += count;
   }
   side.lanes.resize(next * shape_.lanes_a_port);
+  side.under_way.resize(next);
   return side;
 }
 
-ir::LaneWriter PortLanes::lane(Side& side, uint32_t rank, size_t port, uint32_t turn) {
-  auto& lane = side.lanes[port * shape_.lanes_a_port + turn];
+ir::LaneWriter PortLanes::lane(Side& side, uint32_t rank, size_t place, uint32_t turn) {
+  auto& lane = side.lanes[place * shape_.lanes_a_port + turn];
   if (!lane) lane = builder_.add_lane(Rank{rank}, shape_.first_channel + turn);
   return *lane;
+}
+
+// The message that was as many places before this one as may be under way must be through.
+std::vector<ir::StepRef> PortLanes::wait_in(Side& side, size_t port, ir::StepRef step) const {
+  std::deque<ir::StepRef>& before = side.under_way[port];
+  before.push_back(step);
+  if (before.size() <= shape_.lanes_a_port) return {};
+  const ir::StepRef last = before.front();
+  before.pop_front();
+  return last.lane == step.lane ? std::vector<ir::StepRef>{} : std::vector{last};
 }
 
 PortLanes::Ends PortLanes::next(const Hop& hop) {
@@ -64,8 +80,25 @@ PortLanes::Ends PortLanes::next(const Hop& hop) {
       senders_.first_port[sender] + (is_forwards ? hop.from_port : hop.to_port);
   const size_t recv_port =
       receivers_.first_port[receiver] + (is_forwards ? hop.to_port : hop.from_port);
-  const uint32_t turn = num_received_[recv_port]++ % shape_.lanes_a_port;
-  return {lane(senders_, sender, send_port, turn), lane(receivers_, receiver, recv_port, turn)};
+  const bool has_windows = shape_.turns == Turns::kWindow;
+  const auto hop_index = static_cast<size_t>(&hop - first_hop_);
+  const size_t place = has_windows ? hop_index : recv_port;
+  const uint32_t turn = num_received_[place]++ % shape_.lanes_a_port;
+  Ends ends{lane(senders_, sender, has_windows ? place : send_port, turn),
+            lane(receivers_, receiver, place, turn)};
+  if (!has_windows) return ends;
+  ends.send_after = wait_in(senders_, send_port, ends.send.next());
+  ends.recv_after = wait_in(receivers_, recv_port, ends.recv.next());
+  return ends;
+}
+
+ir::After PortLanes::Ends::send_when(std::optional<ir::StepRef> ready) {
+  if (ready) send_after.push_back(*ready);
+  return {std::span<const ir::StepRef>(send_after)};
+}
+ir::After PortLanes::Ends::recv_when(std::optional<ir::StepRef> free) {
+  if (free) recv_after.push_back(*free);
+  return {std::span<const ir::StepRef>(recv_after)};
 }
 
 ScratchPool::Position ScratchPool::take(uint32_t rank) {
@@ -91,12 +124,12 @@ void SpreadWriter::write(const Transfer& transfer) {
   const bool is_owner = layout_.owner[chunk] == hop.from;
   PortLanes::Ends ends = lanes_.next(hop);
   if (is_owner && ready_.empty()) {
-    ends.send.send(ir::input(chunk % input_chunks_), Rank{hop.to});
+    ends.send.send(ir::input(chunk % input_chunks_), Rank{hop.to}, ends.send_when({}));
   } else {
     const ir::StepRef before = is_owner ? ready_[chunk] : arrival(hop.from, chunk);
-    ends.send.send(ir::output(chunk), Rank{hop.to}, after_one(before));
+    ends.send.send(ir::output(chunk), Rank{hop.to}, ends.send_when(before));
   }
-  arrival(hop.to, chunk) = ends.recv.recv(ir::output(chunk), Rank{hop.from});
+  arrival(hop.to, chunk) = ends.recv.recv(ir::output(chunk), Rank{hop.from}, ends.recv_when({}));
 }
 
 SumWriter::SumWriter(ir::Builder& builder, const Network& network, const SpreadLayout& layout,
@@ -122,8 +155,9 @@ void SumWriter::write(const Transfer& transfer) {
 
   Sum& sent = sum(hop.to, chunk);
   const ir::Region from = sent.is_begun ? place(hop.to, chunk, sent) : ir::input(chunk);
-  const ir::StepRef send =
-      ends.send.send(from, Rank{hop.from}, sent.is_begun ? after_one(sent.last) : ir::After());
+  std::optional<ir::StepRef> ready;
+  if (sent.is_begun) ready = sent.last;
+  const ir::StepRef send = ends.send.send(from, Rank{hop.from}, ends.send_when(ready));
   if (sent.position != kNoPosition) scratch_.give(hop.to, sent.position, send);
 
   Sum& grown = sum(hop.from, chunk);
@@ -137,7 +171,7 @@ void SumWriter::write(const Transfer& transfer) {
   }
   const ir::Region to = place(hop.from, chunk, grown);
   grown.last = ends.recv.recv_reduce(grown.is_begun ? to : ir::input(chunk), to, Rank{hop.to},
-                                     before ? after_one(*before) : ir::After());
+                                     ends.recv_when(before));
   grown.is_begun = true;
 }
 
@@ -167,20 +201,20 @@ void DeliverWriter::write(const Transfer& transfer) {
   PortLanes::Ends ends = lanes_.next(hop);
 
   if (hop.from == source) {
-    ends.send.send(ir::input(destination * k + part), Rank{hop.to});
+    ends.send.send(ir::input(destination * k + part), Rank{hop.to}, ends.send_when({}));
   } else {
     const ir::StepRef send =
-        ends.send.send(ir::scratch(place.position), Rank{hop.to}, after_one(place.arrived));
+        ends.send.send(ir::scratch(place.position), Rank{hop.to}, ends.send_when(place.arrived));
     scratch_.give(hop.from, place.position, send);
   }
   if (hop.to == destination) {
-    ends.recv.recv(ir::output(source * k + part), Rank{hop.from});
+    ends.recv.recv(ir::output(source * k + part), Rank{hop.from}, ends.recv_when({}));
     return;
   }
   const ScratchPool::Position fresh = scratch_.take(hop.to);
   place.position = fresh.index;
-  place.arrived = ends.recv.recv(ir::scratch(fresh.index), Rank{hop.from},
-                                 fresh.taken ? after_one(*fresh.taken) : ir::After());
+  place.arrived =
+      ends.recv.recv(ir::scratch(fresh.index), Rank{hop.from}, ends.recv_when(fresh.taken));
 }
 
 }  // namespace tutti::plan::synth

@@ -1,6 +1,6 @@
-// Transfers as a schedule. A port of a rank is a lane, or a few side by side where latency would
-// leave its links empty between two messages; what passes there is done in the order in which the
-// transfers begin. No step waits for one that comes later in that order, hence no deadlock.
+// Transfers as a schedule. What passes a port of a rank is done in the order in which the transfers
+// begin, one at a time, or a few at once where latency would leave its links empty between two
+// messages. No step waits for one that comes later in that order, hence no deadlock.
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,55 @@ enum class Way : uint8_t {
   kBackwards,  // and against them, as sums go in the time reversal of a spread
 };
 
+// How a port has several messages under way.
+enum class Turns : uint8_t {
+  kLanes,   // in as many lanes, by turns at the receiving port; at the sending one some may crowd
+  kWindow,  // each hop has lanes of its own; a message waits for the one so many places before it
+};
+
 // The lanes of all ranks' ports, made when they are needed.
 class PortLanes {
  public:
   struct Shape {
-    uint32_t lanes_a_port = 1;
+    uint32_t lanes_a_port = 1;  // messages under way at once
     uint32_t first_channel = 0;
     Way way = Way::kForwards;
+    Turns turns = Turns::kLanes;
   };
   PortLanes(ir::Builder& builder, const Network& network, const Shape& shape);
 
   // Lanes that one rank has at most, each way.
   [[nodiscard]] uint32_t most_lanes() const { return most_lanes_; }
 
-  // Both ends of the next message over the hop, on one channel: by turns at the receiving port.
+  // Both ends of the next message over the hop, on one channel, and what each must wait for besides
+  // its data. The next step written to either lane must be this message's.
   struct Ends {
     ir::LaneWriter send;
     ir::LaneWriter recv;
+    std::vector<ir::StepRef> send_after = {};
+    std::vector<ir::StepRef> recv_after = {};
+
+    [[nodiscard]] ir::After send_when(std::optional<ir::StepRef> ready);
+    [[nodiscard]] ir::After recv_when(std::optional<ir::StepRef> free);
   };
   Ends next(const Hop& hop);
 
  private:
   struct Side {
     std::vector<size_t> first_port;                    // by rank
-    std::vector<std::optional<ir::LaneWriter>> lanes;  // by port and channel
+    std::vector<std::optional<ir::LaneWriter>> lanes;  // by port (or hop) and channel
+    std::vector<std::deque<ir::StepRef>> under_way;    // by port, where there are windows
   };
   [[nodiscard]] Side make_side(const std::vector<uint32_t>& num_ports) const;
-  ir::LaneWriter lane(Side& side, uint32_t rank, size_t port, uint32_t turn);
+  ir::LaneWriter lane(Side& side, uint32_t rank, size_t place, uint32_t turn);
+  [[nodiscard]] std::vector<ir::StepRef> wait_in(Side& side, size_t port, ir::StepRef step) const;
 
   ir::Builder& builder_;
   Shape shape_;
   Side senders_;
   Side receivers_;
-  std::vector<uint32_t> num_received_;  // by receiving port
+  const Hop* first_hop_;
+  std::vector<uint32_t> num_received_;  // by receiving port, or by hop
   uint32_t most_lanes_ = 0;
 };
 

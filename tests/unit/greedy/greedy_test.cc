@@ -32,14 +32,21 @@ uint32_t root_for(CollectiveKind kind, uint32_t num_ranks) {
   return is_rooted(kind) ? num_ranks / 2 : 0;
 }
 
-void expect_all_right(const topo::Topology& topology, uint64_t bytes, uint32_t chunks) {
+void expect_all_right(const topo::Topology& topology, GreedyOptions options) {
   const uint32_t p = topology.num_ranks();
   for (const CollectiveKind kind : kServedByGreedy) {
-    SCOPED_TRACE(fmt::format("{} on {}, {} ranks", to_string(kind), topology.name, p));
-    const auto made = make_greedy({kind, p, root_for(kind, p)}, topology, of(bytes, chunks));
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    expect_proved_and_right(made->schedule);
+    for (const Turns turns : {Turns::kLanes, Turns::kWindow}) {
+      SCOPED_TRACE(fmt::format("{} on {}, {} ranks, {}", to_string(kind), topology.name, p,
+                               turns == Turns::kLanes ? "lanes" : "windows"));
+      options.turns = turns;
+      const auto made = make_greedy({kind, p, root_for(kind, p)}, topology, options);
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      expect_proved_and_right(made->schedule);
+    }
   }
+}
+void expect_all_right(const topo::Topology& topology, uint64_t bytes, uint32_t chunks) {
+  expect_all_right(topology, of(bytes, chunks));
 }
 
 TEST(Greedy, IsProvedAndRightOnRandomTopologies) {
@@ -53,6 +60,15 @@ TEST(Greedy, IsProvedAndRightOnRandomTopologies) {
     expect_all_right(topology, random() % 2 == 0 ? 64 : 1 << 22,
                      static_cast<uint32_t>(1 + random() % 3));
     if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+TEST(Greedy, IsProvedAndRightWithAnyNumberOfMessagesUnderWay) {
+  for (const uint32_t lanes : {1u, 2u, 5u}) {
+    GreedyOptions options = of(1 << 16, 3);
+    options.lanes = lanes;
+    expect_all_right(machine("dgx-1v"), options);
+    expect_all_right(machine("ring:5"), options);
   }
 }
 
