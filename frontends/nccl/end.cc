@@ -46,6 +46,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     return answer(group.refuse(known.error()));
   }
   return answer(group.close(comm, [comm] {
+    // Liveness: who makes it has a deadline.
     comm->making().wait();
     delete comm;
     return Status{};
