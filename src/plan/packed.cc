@@ -26,6 +26,9 @@ constexpr std::string_view kGreedy = "greedy";
 constexpr std::string_view kMixedLinks = "mixed";
 constexpr std::string_view kSteps = "steps";
 constexpr std::array<uint32_t, 8> kPieces = {1, 2, 4, 8, 16, 32, 64, 128};
+// Around a ring every piece has a lane of its own, which ranks have to look after; beyond this many
+// a percent is gained (788 us instead of 796 for an all_reduce of 64 MiB on a DGX-1V).
+constexpr uint32_t kMostRingPieces = 8;
 // Bounds the time of a trial; more pieces than this allows are not tried.
 constexpr uint64_t kMaxTrialSteps = 1'000'000;
 // The time has one minimum over the number of pieces, but for what is shared unevenly.
@@ -221,6 +224,10 @@ Status try_trees(const Collective& collective, const topo::Topology& topology,
   options.with_bound = false;
   std::vector<uint32_t> choices = {request.chunks};
   if (request.chunks == 0) choices.assign(kPieces.begin(), kPieces.end());
+  const bool goes_round = !packing.rings.empty() && !is_rooted(collective.kind);
+  if (goes_round && request.chunks == 0) {
+    std::erase_if(choices, [](uint32_t pieces) { return pieces > kMostRingPieces; });
+  }
   PackedTrials trials(packing);
   bool is_best = false;
   for (const uint32_t pieces : choices) {

@@ -9,7 +9,8 @@
 #include <boost/graph/push_relabel_max_flow.hpp>
 
 namespace tutti::plan::packing {
-namespace {
+// Not unnamed: Flow::Network, which others may name, is made of it.
+namespace flow_graph {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 
@@ -22,7 +23,11 @@ struct ArcState {
 using BoostGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, ArcState>;
 
-}  // namespace
+}  // namespace flow_graph
+
+using flow_graph::ArcState;
+using flow_graph::BoostGraph;
+using flow_graph::Traits;
 
 struct Flow::Network {
   BoostGraph graph;

@@ -134,8 +134,7 @@ void SpreadWriter::write(const Transfer& transfer) {
 
 SumWriter::SumWriter(ir::Builder& builder, const Network& network, const SpreadLayout& layout,
                      const PortLanes::Shape& shape)
-    : builder_(builder),
-      network_(network),
+    : network_(network),
       layout_(layout),
       kind_(builder.layout().collective().kind),
       lanes_(builder, network, shape),

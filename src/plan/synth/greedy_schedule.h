@@ -149,7 +149,6 @@ class SumWriter {
   }
   [[nodiscard]] ir::Region place(uint32_t rank, uint32_t chunk, const Sum& sum) const;
 
-  ir::Builder& builder_;
   const Network& network_;
   const SpreadLayout& layout_;
   CollectiveKind kind_;
