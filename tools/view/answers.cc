@@ -167,11 +167,17 @@ Result<Planned> fill_for_machine(const Making& making, uint64_t bytes) {
   return planned;
 }
 
+// `steps` searches for a moment up to here, and for seconds and more beyond.
+constexpr uint32_t kMostThoroughRanks = 8;
+
 Result<Planned> step_for_machine(const Making& making, uint64_t bytes) {
-  TUTTI_ASSIGN(plan::steps::StepsPlan plan,
-               plan::steps::plan_steps(
-                   making.collective, making.machine,
-                   {.bytes = bytes, .chunks = making.chunks, .effort = plan::steps::Effort::kLow}));
+  // The same schedule as that of `tutti plan`, but where that would keep a person waiting.
+  const auto effort = making.collective.num_ranks <= kMostThoroughRanks ? plan::steps::Effort::kFull
+                                                                        : plan::steps::Effort::kLow;
+  TUTTI_ASSIGN(
+      plan::steps::StepsPlan plan,
+      plan::steps::plan_steps(making.collective, making.machine,
+                              {.bytes = bytes, .chunks = making.chunks, .effort = effort}));
   const std::string words = plan::steps::summary(plan, making.machine);
   Planned planned{std::move(plan.schedule), making.machine.name, {}, {}};
   if (!words.empty()) planned.why.push_back(fmt::format("Steps: {}.", words));

@@ -28,11 +28,13 @@ class RunAhead : public testing::Test {
     request.id = id;
     return cluster_.engine(rank).submit(request).value();
   }
-  // Sends until a call is not over when it was made, or so many were sent in all.
+  // Sends until a call does not end by itself, or so many were sent in all.
   Operation* send_until_held(uint64_t most) {
     Operation* op = nullptr;
     do {
       op = submit(0, ++num_sent_);
+      // Where every preemption point is taken it needs a few turns.
+      for (int turn = 0; turn < 16 && !is_done(op); ++turn) cluster_.engine(0).progress();
     } while (is_done(op) && num_sent_ < most);
     return op;
   }
