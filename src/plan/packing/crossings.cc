@@ -13,7 +13,8 @@ namespace {
 // out, by where they go to.
 class CrossingsOfSwitch {
  public:
-  explicit CrossingsOfSwitch(uint32_t num_nodes) : num_nodes_(num_nodes), above_(2 * num_nodes) {
+  explicit CrossingsOfSwitch(uint32_t num_nodes)
+      : num_nodes_(num_nodes), above_(size_t{2} * num_nodes) {
     std::iota(above_.begin(), above_.end(), 0);
   }
 

@@ -77,8 +77,8 @@ bool spread_may(const StepNetwork& network, const StepDemand& demand, const Roun
 uint64_t leaving(const StepNetwork& network, uint32_t set) {
   uint64_t with = 0;
   uint64_t without = 0;
-  const auto is_in = [&](uint32_t node, bool else_) {
-    return node < network.num_ranks ? (set >> node & 1) != 0 : else_;
+  const auto is_in = [&](uint32_t node, bool forwards_inside) {
+    return node < network.num_ranks ? (set >> node & 1) != 0 : forwards_inside;
   };
   for (const StepLink& link : network.links) {
     if (is_in(link.from, true) && !is_in(link.to, true)) with += link.capacity;
