@@ -20,7 +20,7 @@ namespace tutti::plan::steps {
 
 enum class Effort : uint8_t {
   kLow,   // a moment, to compare with other algorithms
-  kFull,  // seconds
+  kFull,  // seconds; half a minute and more for 16 ranks of a torus
 };
 
 struct StepsOptions {
