@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/library_thread.h"
 
 namespace tutti::engine::cuda {
@@ -9,6 +10,9 @@ namespace {
 
 // A daemon stays for 10 ms; one that is away is missed for so long at most.
 constexpr auto kBetweenLooks = std::chrono::microseconds(50);
+// When nothing is under way it goes on looking for a while: to wake it takes whoever adds an
+// operation microseconds.
+constexpr uint64_t kLingerNs = 2'000'000;
 
 bool is_over(const Watched& operation) {
   const auto& [word, value] = operation.milestone;
@@ -56,12 +60,14 @@ Watch::~Watch() {
 }
 
 void Watch::add(const Watched& operation) {
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     added_.push_back(operation);
     ++num_under_way_;
+    wakes = is_asleep_;
   }
-  changed_.notify_all();
+  if (wakes) changed_.notify_all();
 }
 
 void Watch::wait_for_all() {
@@ -75,14 +81,19 @@ void Watch::wait_for_all() {
 // add.
 void Watch::run() {
   std::vector<Watched> operations;
+  uint64_t busy_at = base::now_ns();
   std::unique_lock lock(mutex_);
   // Liveness: the end is announced.
   while (!is_over_) {
     operations.insert(operations.end(), added_.begin(), added_.end());
     added_.clear();
-    if (operations.empty()) {
+    const uint64_t now = base::now_ns();
+    if (!operations.empty()) busy_at = now;
+    if (operations.empty() && now - busy_at > kLingerNs) {
+      is_asleep_ = true;
       // Liveness: what is added is announced, and so is the end.
       changed_.wait(lock, [this] { return is_over_ || !added_.empty(); });
+      is_asleep_ = false;
       continue;
     }
     lock.unlock();

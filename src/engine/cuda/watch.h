@@ -76,6 +76,7 @@ class Watch {
   std::condition_variable changed_;
   std::vector<Watched> added_;  // that the thread has not taken over yet
   size_t num_under_way_ = 0;
+  bool is_asleep_ = false;  // and must be told of what is added
   bool is_over_ = false;
   std::thread thread_;
 };
