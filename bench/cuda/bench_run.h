@@ -49,7 +49,7 @@ inline void end_by_alarm(int /*signal*/) {
 
 struct Options {
   uint32_t num_ranks = 2;
-  double seconds = 3;  // of measuring, about
+  double seconds = 2;  // of measuring, about
   std::string word;    // what else the program was told
 };
 

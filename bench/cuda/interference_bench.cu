@@ -114,7 +114,7 @@ class Loop {
   [[nodiscard]] uint64_t num_wrong() const { return num_wrong_of(data_); }
 
  private:
-  static constexpr uint64_t kWarmUp = 20;
+  static constexpr uint64_t kWarmUp = 5;
 
   // The first rank says one call ahead which is the last: nobody is beyond it, since nobody ends a
   // call that the first rank has not issued.
@@ -254,7 +254,7 @@ int run(const Options& options) {
 }  // namespace tutti::bench
 
 int main(int argc, char** argv) {
-  return tutti::bench::run(tutti::bench::begin(argc, argv, {.seconds = 5}));
+  return tutti::bench::run(tutti::bench::begin(argc, argv, {.seconds = 3}));
 }
 
 #else

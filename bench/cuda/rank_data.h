@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,15 +18,20 @@ class RankData {
   RankData(uint32_t rank, uint32_t num_ranks, uint64_t elems, uint32_t salt = 0) : elems_(elems) {
     TUTTI_CUDA_CHECK(cudaMalloc(&input_, elems * sizeof(float)));
     TUTTI_CUDA_CHECK(cudaMalloc(&output_, elems * sizeof(float)));
-    std::array<float, kPeriod> pattern{};
-    for (uint32_t i = 0; i < kPeriod; ++i) {
-      pattern[i] = value(rank, salt, i);
+    const uint64_t chunk = std::min(elems, kChunk);
+    std::vector<float> values(chunk);
+    expected_.resize(chunk);
+    for (uint64_t i = 0; i < chunk; ++i) {
+      values[i] = value(rank, salt, i);
       for (uint32_t r = 0; r < num_ranks; ++r) expected_[i] += value(r, salt, i);
     }
-    std::vector<float> values(elems);
-    for (uint64_t i = 0; i < elems; ++i) values[i] = pattern[i % kPeriod];
     TUTTI_CUDA_CHECK(
-        cudaMemcpy(input_, values.data(), elems * sizeof(float), cudaMemcpyHostToDevice));
+        cudaMemcpy(input_, values.data(), chunk * sizeof(float), cudaMemcpyHostToDevice));
+    for (uint64_t done = chunk; done < elems; done *= 2) {
+      TUTTI_CUDA_CHECK(cudaMemcpy(input_ + done, input_,
+                                  std::min(done, elems - done) * sizeof(float),
+                                  cudaMemcpyDeviceToDevice));
+    }
     spoil();
   }
   ~RankData() {
@@ -46,25 +51,31 @@ class RankData {
     TUTTI_CUDA_CHECK(cudaStreamSynchronize(nullptr));
   }
   [[nodiscard]] uint64_t num_wrong() const {
-    std::vector<float> values(elems_);
-    TUTTI_CUDA_CHECK(
-        cudaMemcpy(values.data(), output_, elems_ * sizeof(float), cudaMemcpyDeviceToHost));
     uint64_t wrong = 0;
-    for (uint64_t i = 0; i < elems_; ++i) wrong += values[i] == expected_[i % kPeriod] ? 0 : 1;
+    std::vector<float> values(expected_.size());
+    for (uint64_t at = 0; at < elems_; at += kChunk) {
+      const uint64_t num = std::min(elems_ - at, kChunk);
+      TUTTI_CUDA_CHECK(
+          cudaMemcpy(values.data(), output_ + at, num * sizeof(float), cudaMemcpyDeviceToHost));
+      for (uint64_t i = 0; i < num; ++i) wrong += values[i] == expected_[i] ? 0 : 1;
+    }
     return wrong;
   }
 
  private:
-  static constexpr uint32_t kPeriod = 101;
+  // Values come again after so many, and chunks begin with the first one: one chunk is like the
+  // next.
+  static constexpr uint64_t kPeriod = 101;
+  static constexpr uint64_t kChunk = kPeriod * 16384;
   // Small whole numbers: every sum is exact.
-  static float value(uint32_t rank, uint32_t salt, uint32_t i) {
+  static float value(uint32_t rank, uint32_t salt, uint64_t i) {
     return static_cast<float>((i * 7 + rank * 13 + salt * 29) % kPeriod);
   }
 
   uint64_t elems_;
   float* input_ = nullptr;
   float* output_ = nullptr;
-  std::array<float, kPeriod> expected_{};
+  std::vector<float> expected_;  // of a chunk
 };
 
 // Of ranks that are threads.

@@ -188,5 +188,5 @@ int run(const Options& options) {
 }  // namespace tutti::bench
 
 int main(int argc, char** argv) {
-  return tutti::bench::run(tutti::bench::begin(argc, argv, {.seconds = 9}));
+  return tutti::bench::run(tutti::bench::begin(argc, argv, {.seconds = 5}));
 }
