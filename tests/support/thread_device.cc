@@ -73,12 +73,17 @@ class ThreadMachine {
     for (uint32_t i = 0; i < n; ++i) most = std::max(most, f(i));
     return most;
   }
+  template <class F>
+  bool agreed(F f) {
+    return f();
+  }
   template <class Load, class F, class Store>
   void load_beside(uint32_t n, Load load, F f, Store store) {
     for (uint32_t i = 0; i < n; ++i) store(i, load(i));
     f();
   }
   const engine::cuda::Hello* letter(uint32_t rank) { return read_letter(rank, letters_[rank]); }
+  const engine::cuda::Hello& seen_letter(uint32_t rank) const { return letters_[rank]; }
   static void drop_letter(uint32_t /*rank*/) {}  // reading it has counted it
   [[nodiscard]] bool has_more_calls() const { return has_more(); }
   static void sum(const Fold& fold) { engine::fold_elements(fold, 0, 1); }

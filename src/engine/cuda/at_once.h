@@ -8,9 +8,11 @@
 //   each(n, f)              f(i) for all i below n; then all see what each has written
 //   first(f)                f(), once; likewise
 //   most(n, f)              the greatest f(i), known to all
+//   agreed(f)               f(), asked once: lanes must not decide differently
 //   load_beside(n, load, f, store)  store(i, load(i)) for all i below n, at most 32, and f() once:
 //                           loads are under way meanwhile
 //   const Hello* letter(r)  the next letter of neighbour r, if it is there; it stays there
+//   const Hello& seen_letter(r)  the same, which has been seen to be there
 //   drop_letter(r)          it is used up
 //   has_more_calls(), now_ns(), pause(), sum(fold), mark(stage)
 #pragma once
@@ -135,10 +137,14 @@ class AtOnceRun {
       const uint32_t worst =
           lanes_.most(num_members(), [this](uint32_t m) { return uint32_t{look(m)}; });
       if (worst != kMissing) return worst == kHere;
-      const uint64_t limit = lanes_.has_more_calls() ? desk_.limit_ns / 4 : desk_.limit_ns;
-      if (lanes_.now_ns() - begin > limit) return false;
+      if (lanes_.agreed([&] { return is_late(lanes_.now_ns() - begin); })) return false;
       lanes_.pause();
     }
+  }
+  // Who has something else to do waits less.
+  [[nodiscard]] TUTTI_BOTH bool is_late(uint64_t waited_ns) const {
+    const bool is_wanted = own_.num_parked != 0 || lanes_.has_more_calls();
+    return waited_ns > (is_wanted ? desk_.limit_ns / 16 : desk_.limit_ns);
   }
   [[nodiscard]] TUTTI_BOTH Heard look(uint32_t m) const {
     if (is_self(m)) return kHere;
@@ -155,6 +161,7 @@ class AtOnceRun {
     TUTTI_NO_UNROLL
     for (uint32_t i = 0; i < program().num_sums; ++i) {
       const Sum& sum = program().sums[i];
+      if (add_plainly(sum)) continue;
       lanes_.each(sum.num_sources + 1, [&](uint32_t j) {
         if (j < sum.num_sources) return set_source(sum, j);
         prepare_sum(tile_, signature, program().num_members);
@@ -165,18 +172,64 @@ class AtOnceRun {
       lanes_.sum(tile_);
     }
   }
-  TUTTI_BOTH void set_source(const Sum& sum, uint32_t j) const {
+  // What comes most often, without much ado. Whether it was that.
+  [[nodiscard]] TUTTI_BOTH bool add_plainly(const Sum& sum) const {
+    if (issued().signature.op != static_cast<uint8_t>(Op::kSum)) return false;
+    // Bytes are copied as they are.
+    if (sum.num_sources == 1) return add_as<uint32_t>(sum);
+    switch (static_cast<DataType>(issued().signature.type)) {
+      case DataType::kFloat32: return add_as<float>(sum);
+      case DataType::kFloat64: return add_as<double>(sum);
+      case DataType::kFloat16: return add_as<Float16>(sum);
+      case DataType::kBFloat16: return add_as<BFloat16>(sum);
+      case DataType::kInt32: return add_as<int32_t>(sum);
+      case DataType::kInt64: return add_as<int64_t>(sum);
+      case DataType::kInt8:
+      case DataType::kUint8:
+      case DataType::kInt16:
+      case DataType::kUint16:
+      case DataType::kUint32:
+      case DataType::kUint64:
+      case DataType::kFloat8E4M3:
+      case DataType::kFloat8E5M2: break;
+    }
+    return false;
+  }
+  template <class T>
+  [[nodiscard]] TUTTI_BOTH bool add_as(const Sum& sum) const {
+    std::byte* const to = issued().output + sum.dst;
+    if (sum.bytes % sizeof(T) != 0 || reinterpret_cast<uintptr_t>(to) % sizeof(T) != 0) {
+      return false;
+    }
+    lanes_.each(sum.bytes / static_cast<uint32_t>(sizeof(T)), [&](uint32_t i) {
+      const uint64_t at = i * sizeof(T);
+      NumberOf<T> total = to_number(load_element<T>(input_of(sum, 0) + at));
+      TUTTI_NO_UNROLL
+      for (uint32_t j = 1; j < sum.num_sources; ++j) {
+        const T next = load_element<T>(input_of(sum, j) + at);
+        total = combined(Op::kSum, total, to_number(next));
+      }
+      store_element(to + at, to_element<T>(total));
+    });
+    return true;
+  }
+  [[nodiscard]] TUTTI_BOTH const std::byte* input_of(const Sum& sum, uint32_t j) const {
     const SumSource& source = program().sum_sources[sum.first_source + j];
-    const bool is_own = is_self(source.member);
-    const Hello& hello = is_own ? desk_.letter : *lanes_.letter(rank_of(source.member));
-    tile_.sources[j] = hello.input + source.at;
+    return letter_of(source.member).input + source.at;
+  }
+  [[nodiscard]] TUTTI_BOTH const Hello& letter_of(uint32_t m) const {
+    return is_self(m) ? desk_.letter : lanes_.seen_letter(rank_of(m));
+  }
+  TUTTI_BOTH void set_source(const Sum& sum, uint32_t j) const {
+    const Hello& hello = letter_of(program().sum_sources[sum.first_source + j].member);
+    tile_.sources[j] = input_of(sum, j);
     tile_.factors[j] = hello.factor;
   }
 
   // By how much a member's clock is ahead of the one here.
   [[nodiscard]] TUTTI_BOTH uint32_t lead_of(uint32_t m) const {
     if (is_self(m)) return 0;
-    const uint32_t stamp = lanes_.letter(rank_of(m))->stamp;
+    const uint32_t stamp = lanes_.seen_letter(rank_of(m)).stamp;
     return is_earlier(desk_.stamp, stamp) ? stamp - desk_.stamp : 0;
   }
   TUTTI_BOTH void take_letter(uint32_t m) const {

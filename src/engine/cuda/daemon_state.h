@@ -81,8 +81,9 @@ struct Presence {
   // no room beside them. Then they go, and the leader does their work.
   uint64_t standstill_ns = 10'000'000;
   // So long an operation that could be over at once (at_once.h) waits for its members, and nothing
-  // else is done here. Ranks that call together are some microseconds apart.
-  uint64_t meet_ns = 10'000;
+  // else is done here; much less if there is something else to do. Ranks that call together are
+  // some microseconds apart.
+  uint64_t meet_ns = 50'000;
 };
 
 // Of one launch of a block. A look costs about as much as leaving an operation does.

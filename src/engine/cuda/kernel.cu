@@ -158,6 +158,10 @@ class WarpLanes {
     for (uint32_t i = lane_; i < n; i += 32) most = max(most, f(i));
     return __reduce_max_sync(UINT32_MAX, most);
   }
+  template <class F>
+  __device__ bool agreed(F f) {
+    return __any_sync(UINT32_MAX, lane_ == 0 && f()) != 0;
+  }
   template <class Load, class F, class Store>
   __device__ void load_beside(uint32_t n, Load load, F f, Store store) {
     const uint32_t word = lane_ < n ? load(lane_) : 0;
@@ -172,6 +176,9 @@ class WarpLanes {
     __threadfence_block();
     return reinterpret_cast<const Hello*>(shared_.leader.letters[rank]);
   }
+  __device__ const Hello& seen_letter(uint32_t rank) const {
+    return *reinterpret_cast<const Hello*>(shared_.leader.letters[rank]);
+  }
   __device__ void drop_letter(uint32_t rank) {
     Turnstile& gate = shared_.leader.mail[rank];
     put(gate.num_taken, gate.num_taken + 1);
@@ -181,7 +188,8 @@ class WarpLanes {
     const Turnstile& gate = shared_.leader.submissions;
     return look(gate.num_put) - look(gate.num_taken) > 1;
   }
-  __device__ static uint64_t now_ns() { return ptx::global_timer_ns(); }
+  // By the processor's clock, of about 2 GHz: the timer takes long to read.
+  __device__ static uint64_t now_ns() { return static_cast<uint64_t>(clock64()) / 2; }
   __device__ static void pause() {}
   __device__ void sum(const Fold& fold) const {
     fold_elements(fold, lane_, 32);

@@ -111,7 +111,7 @@ class Leader {
       if (submission->stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
       if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
-      if (submission->stream == nullptr) return submission;
+      if (submission->stream == nullptr || has_come(*submission)) return submission;
       if (!park(*submission)) join_stream(*submission);
     }
     return nullptr;
@@ -122,6 +122,11 @@ class Leader {
     const uint32_t* const armed = &submission.stream->armed;
     const uint32_t value = submission.stream_value;
     return !is_earlier(load_relaxed(armed), value) && !is_earlier(load_acquire(armed), value);
+  }
+
+  // The first look, which often finds the stream there.
+  [[nodiscard]] TUTTI_BOTH static bool has_come(const Submission& submission) {
+    return !is_earlier(load_acquire(&submission.stream->armed), submission.stream_value);
   }
 
   // In whatever order: those of one stream that it has come to begin together.
