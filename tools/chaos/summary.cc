@@ -157,7 +157,7 @@ void print(const Summary& summary, const Settings& s, const Workload& workload) 
              s.num_ranks, s.threads ? "threads" : "processes", to_string(s.pattern),
              s.num_collectives, format_bytes(s.max_bytes), s.in_flight, s.rounds);
   if (s.on_gpu) {
-    fmt::print("on a GPU: {} streams a rank, {} waits for the whole device\n", s.num_streams,
+    fmt::print("on a GPU: {} streams a rank; waits for the whole device: {}\n", s.num_streams,
                describe_waits(summary));
   }
   fmt::print("groups: {}\n\n", describe_groups(workload));
