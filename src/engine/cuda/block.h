@@ -6,6 +6,7 @@
 #include "engine/cuda/desk.h"
 #include "engine/cuda/port.h"
 #include "engine/cuda/stall.h"
+#include "engine/cuda/triggers.h"
 
 namespace tutti::engine::cuda {
 
@@ -15,12 +16,9 @@ enum class Turn : uint8_t { kNone, kVain, kMoved };
 // every word to the host costs as much as the operation.
 TUTTI_BOTH inline void complete(DaemonState& state, const Context& context, Outcome outcome,
                                 uint32_t switches, const Stall* stall = nullptr) {
+  if (context.issued.prepared != nullptr) return end_triggered(state, context, outcome, stall);
   Completion& told = *context.issued.completion;
-  if (outcome != Outcome::kDone) {
-    told.member = stall != nullptr ? stall->member : context.failed_member;
-    told.signature = context.failed_signature;
-    if (stall != nullptr) told.stall = *stall;
-  }
+  if (outcome != Outcome::kDone) tell(told, context, stall);
   const uint32_t seen = switches < kMostSwitches ? switches : kMostSwitches;
   StreamWords* const stream = context.issued.stream;
   // Pairs with the acquire of whoever waits. What fails opens the gate too: a stream that stands

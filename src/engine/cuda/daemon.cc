@@ -159,7 +159,10 @@ Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
       .input_there = there_of(request.input_there, request.input),
       .output_there = there_of(request.output_there, request.output),
       .program_number = request.program->number(),
-      .unused = {},
+      .num_triggers = 0,
+      .prepared = nullptr,
+      .is_broken = 0,
+      .unused = 0,
   };
   TUTTI_TRY(write_submission(submission));
   TUTTI_TRY(launch_if_left());

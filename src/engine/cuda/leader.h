@@ -102,6 +102,10 @@ class Leader {
   TUTTI_BOTH bool next_call(Submission& submission) {
     if (own_.streams != nullptr && next_of_streams(submission)) return true;
     while (machine_.next(submission)) {
+      if (submission.prepared != nullptr) {
+        if (begin_triggered(own_, submission)) return true;
+        continue;
+      }
       ++own_.num_submitted;
       if (submission.stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
@@ -547,6 +551,8 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
   }
   crew.dismiss();
   leader.put_down();
+  // What was triggered the host knows nothing of.
+  if (leader.has_streamed()) store_relaxed(&state.host->triggered, 1);
   store_relaxed(&state.host->num_taken, machine.leader().num_submitted);
   machine.keep_leader();
   // Last: the host may launch again, which begins when all blocks have ended.
