@@ -41,7 +41,7 @@ struct SumGraph {
       for (int64_t& value : data) ++value;
     });
     const Status status = self.gpu.all_reduce(read_only(data), sum, &stream,
-                                              {.deadline = kBound, .name = name});
+                                              {.name = name, .deadline = kBound});
     EXPECT_TRUE(status.ok()) << status.error().message;
     stream.end_recording();
   }
@@ -105,8 +105,8 @@ TEST(DeviceGraphs, TwoGraphsInOppositeOrdersOnTwoRanksDoNotWaitForEachOther) {
     for (int64_t i = 1; i <= kRounds; ++i) {
       SumGraph* const order[] = {self.rank == 0 ? &first : &second,
                                  self.rank == 0 ? &second : &first};
+      for (SumGraph* graph : order) graph->launch();
       for (SumGraph* graph : order) {
-        graph->launch();
         if (i % 3 == 0) graph->stream.synchronize();
       }
     }
@@ -141,12 +141,15 @@ TEST(DeviceGraphs, DaemonsThatLeaveAtOnceComeBackForALaunch) {
   job.run([&](Self& self) {
     SumGraph small(self, 5, "small");
     SumGraph large(self, 30'000, "large");
+    engine::cuda::Daemon& daemon = job.host(self.rank).node(self.rank, 3).value()->daemon();
     for (int64_t i = 1; i <= (kSanitized ? 8 : 40); ++i) {
       small.launch();
       large.launch();
+      // Whatever it has come to.
+      daemon.leave();
       small.stream.synchronize();
       large.stream.synchronize();
-      job.device(self.rank).synchronize();
+      daemon.leave();
       small.check(3, i);
       large.check(3, i);
     }
@@ -236,7 +239,7 @@ TEST(DeviceGraphs, ALaunchThatAnotherRankDoesNotMakeEndsAtItsDeadline) {
     self.stream.record(graph);
     ASSERT_TRUE(self.gpu
                     .all_reduce(data, self.handle(),
-                                {.deadline = std::chrono::milliseconds(30), .name = "lonely"})
+                                {.name = "lonely", .deadline = std::chrono::milliseconds(30)})
                     .ok());
     self.stream.end_recording();
     if (self.rank == 1) return;
