@@ -25,7 +25,7 @@ namespace tutti {
 namespace comm {
 class DeviceGroup;
 class DevicePrepared;
-}
+}  // namespace comm
 
 // What cudaStream_t is.
 using DeviceStream = CUstream_st*;

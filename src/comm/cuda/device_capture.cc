@@ -42,8 +42,8 @@ Status DeviceGroup::capture(std::span<const Call> calls, StreamHandle stream) {
     TUTTI_ASSIGN(memory, node.daemon().memory().device.take(bytes, 0));
     return memory.at();
   }));
-  TUTTI_ASSIGN(const auto prepared, DevicePrepared::create(shared_from_this(), node, batch,
-                                                           std::move(memory)));
+  TUTTI_ASSIGN(const auto prepared,
+               DevicePrepared::create(shared_from_this(), node, batch, std::move(memory)));
   TUTTI_TRY(device.keep_for(stream, std::make_shared<KeptByGraph>(node.watch(), prepared)));
   batch.number(numbers_);
   TUTTI_TRY(prepared->number(batch));

@@ -101,9 +101,9 @@ Status keep_for_graph(cudaStream_t stream, std::shared_ptr<void> what) {
   TUTTI_ASSIGN(const Capture capture, capture_of(stream));
   auto kept = std::make_unique<std::shared_ptr<void>>(std::move(what));
   cudaUserObject_t object = nullptr;
-  TUTTI_TRY(checked(
-      cudaUserObjectCreate(&object, kept.get(), drop, 1, cudaUserObjectNoDestructorSync),
-      "giving a graph something to keep"));
+  TUTTI_TRY(
+      checked(cudaUserObjectCreate(&object, kept.get(), drop, 1, cudaUserObjectNoDestructorSync),
+              "giving a graph something to keep"));
   static_cast<void>(kept.release());  // it is the object's now
   const cudaError_t error =
       cudaGraphRetainUserObject(capture.graph, object, 1, cudaGraphUserObjectMove);

@@ -261,8 +261,7 @@ __device__ void take_trigger(PreparedTable& table, Shared& shared, uint32_t inde
   if (lane == 0 && load_acquire(&table.arms[index]) != 0) store_relaxed(&table.arms[index], 0);
   __syncwarp();
   uint32_t* const to = next_in_inbox(shared.leader);
-  const auto* const from =
-      reinterpret_cast<const uint32_t*>(&table.operations[index].submission);
+  const auto* const from = reinterpret_cast<const uint32_t*>(&table.operations[index].submission);
   for (uint32_t w = lane; w < sizeof(Submission) / 4; w += 32) to[w] = load_relaxed(from + w);
   close_inbox(shared.leader, lane);
 }
@@ -271,8 +270,7 @@ __device__ void take_trigger(PreparedTable& table, Shared& shared, uint32_t inde
 template <class Take>
 __device__ bool look_at_arms(const DaemonState& state, PreparedTable*& table, Take take) {
   const uint32_t lane = threadIdx.x % 32;
-  const uint32_t num_prepared =
-      __shfl_sync(UINT32_MAX, load_relaxed(&state.num_prepared), 0);
+  const uint32_t num_prepared = __shfl_sync(UINT32_MAX, load_relaxed(&state.num_prepared), 0);
   if (num_prepared == 0) return false;
   // Written before the number, and for good.
   const uint64_t at = load_relaxed(reinterpret_cast<const uint64_t*>(&state.prepared));
@@ -302,7 +300,8 @@ __device__ void read_triggers(const DaemonState& state, Shared& shared) {
   }
   // What the leader has not taken is triggered again, and the host launches again for it.
   if (threadIdx.x % 32 == 0) {
-    for (uint32_t i = look(leader.submissions.num_taken); i != look(leader.submissions.num_put); ++i) {
+    for (uint32_t i = look(leader.submissions.num_taken); i != look(leader.submissions.num_put);
+         ++i) {
       const auto& left = *reinterpret_cast<const Submission*>(leader.inbox[i % kInbox]);
       if (left.prepared == nullptr) continue;
       store_relaxed(&table->arms[left.prepared - table->operations], 1);

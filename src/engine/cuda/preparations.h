@@ -1,5 +1,5 @@
-// Where a daemon finds what was prepared for it (triggers.h): the host's side. One thread at a time,
-// but for what says otherwise.
+// Where a daemon finds what was prepared for it (triggers.h): the host's side. One thread at a
+// time, but for what says otherwise.
 #pragma once
 
 #include <cstdint>

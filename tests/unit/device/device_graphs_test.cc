@@ -1,5 +1,5 @@
-// Calls in graphs that are launched again and again, and calls that kernels trigger, on devices that
-// are threads of the host.
+// Calls in graphs that are launched again and again, and calls that kernels trigger, on devices
+// that are threads of the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ struct SumGraph {
     stream.add([this] {
       for (int64_t& value : data) ++value;
     });
-    const Status status = self.gpu.all_reduce(read_only(data), sum, &stream,
-                                              {.name = name, .deadline = kBound});
+    const Status status =
+        self.gpu.all_reduce(read_only(data), sum, &stream, {.name = name, .deadline = kBound});
     EXPECT_TRUE(status.ok()) << status.error().message;
     stream.end_recording();
   }
@@ -221,9 +221,8 @@ TEST(DeviceGraphs, WhatRanksDisagreeOnIsSaidAndTheGraphGoesOn) {
     graph.stream.synchronize();
     const Status status = self.gpu.status();
     ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message,
-                AllOf(HasSubstr("ranks disagree on"), HasSubstr("layer"), HasSubstr("499"),
-                      HasSubstr("500")));
+    EXPECT_THAT(status.error().message, AllOf(HasSubstr("ranks disagree on"), HasSubstr("layer"),
+                                              HasSubstr("499"), HasSubstr("500")));
     EXPECT_EQ(graph.sum[3], -1);
     other.launch();
     other.stream.synchronize();
