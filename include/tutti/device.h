@@ -16,6 +16,7 @@
 #include <span>
 
 #include "tutti/communicator.h"
+#include "tutti/device_kernel.h"
 
 struct CUstream_st;
 
@@ -23,10 +24,25 @@ namespace tutti {
 
 namespace comm {
 class DeviceGroup;
-}
+class DevicePrepared;
+}  // namespace comm
 
 // What cudaStream_t is.
 using DeviceStream = CUstream_st*;
+
+// A call that kernels begin and wait for, as often as they like (tutti/device_kernel.h). When its
+// last copy goes it is not under way, and no kernel begins it any more. It keeps what it needs of
+// its communicator; the buffers are the caller's.
+class PreparedCall {
+ public:
+  [[nodiscard]] DeviceTrigger trigger() const;
+
+  // For tutti's own parts.
+  explicit PreparedCall(std::shared_ptr<const comm::DevicePrepared> call);
+
+ private:
+  std::shared_ptr<const comm::DevicePrepared> call_;
+};
 
 // Thread-safe, as streams are: calls on one stream from several threads come in some order. Copies
 // share one communicator. Whoever destroys the last copy waits for what was enqueued, unless the
@@ -85,6 +101,16 @@ class DeviceCommunicator {
   // stream waits for the other's. A message to oneself must be in one group with its receipt.
   // Refused as a whole, before anything is enqueued, if one of them is wrong.
   Status enqueue(std::span<const Call> calls, DeviceStream stream);
+  // While the stream is being captured, calls become part of the graph: each launch of it is one
+  // more use of the call, and the i-th meets the i-th on the other ranks. So all members capture
+  // the same calls, in the same order but for names and tags, and launch them equally often; calls
+  // in graphs and calls in streams do not meet. What the graph needs it keeps, also when the last
+  // copy of the communicator goes. `is_idle` and `finish` know nothing of launches: wait for their
+  // streams.
+
+  // The same call again and again, begun by kernels. All members prepare it, as they would call it;
+  // it meets no call in streams or graphs. One operation: no exchange, no message to oneself.
+  Result<PreparedCall> prepare(const Call& call);
 
   // Why the first operation failed that did, as far as is known now. An operation that has failed
   // lets its stream go on; its output is undefined. Never blocks.

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/try.h"
 #include "engine/cuda/fold.h"
 #include "engine/cuda/leader.h"
 #include "engine/cuda/near_programs.h"
@@ -40,7 +41,8 @@ class ThreadMachine {
   static void keep_leader() {}
   static void mark(engine::cuda::Stage /*stage*/) {}
 
-  const engine::cuda::Submission* next() {
+  engine::cuda::Submission* next() {
+    if (next_triggered(submission_)) return &submission_;
     const uint32_t number = state_.leader.num_submitted;
     const engine::cuda::Unit* const at =
         state_.submissions +
@@ -98,6 +100,15 @@ class ThreadMachine {
   static void keep_letter() {}  // it is where it was
   const engine::cuda::Hello* next_letter(uint32_t rank) { return read_letter(rank, letter_); }
 
+  // At the end of a launch: the host is to launch again for what was triggered and not taken.
+  void leave_triggered() const {
+    const uint32_t num_prepared = engine::cuda::load_acquire(&state_.num_prepared);
+    for (uint32_t i = 0; i < num_prepared; ++i) {
+      if (engine::cuda::load_relaxed(&state_.prepared->arms[i]) == 0) continue;
+      return engine::cuda::store_release_host(&state_.host->triggered, 1);
+    }
+  }
+
  private:
   const engine::cuda::Hello* read_letter(uint32_t rank, engine::cuda::Hello& letter) const {
     const engine::cuda::Neighbour& from = state_.leader.neighbours[rank];
@@ -110,6 +121,19 @@ class ThreadMachine {
       if (!engine::cuda::read_unit(at, i, stamp, letter)) return nullptr;
     }
     return &letter;
+  }
+
+  bool next_triggered(engine::cuda::Submission& submission) {
+    const uint32_t num_prepared = engine::cuda::load_acquire(&state_.num_prepared);
+    for (uint32_t i = 0; i < num_prepared; ++i) {
+      uint32_t& arm = state_.prepared->arms[i];
+      // Acquires what was done before the trigger.
+      if (engine::cuda::load_relaxed(&arm) == 0 || engine::cuda::load_acquire(&arm) == 0) continue;
+      engine::cuda::store_relaxed(&arm, 0);
+      std::memcpy(&submission, &state_.prepared->operations[i].submission, sizeof submission);
+      return true;
+    }
+    return false;
   }
 
   DaemonState& state_;
@@ -129,6 +153,7 @@ void run_daemon(DaemonState& state, const engine::cuda::Launch& launch,
     ThreadMachine machine(state);
     places.take();
     engine::cuda::run_leader(state, launch.number, machine);
+    machine.leave_triggered();
     return places.give_back();
   }
   std::vector<std::thread> workers;
@@ -391,6 +416,32 @@ Result<uint64_t> ThreadDevice::stream_id(engine::cuda::StreamHandle stream) {
   if (on_stream_check_) on_stream_check_();
   if (const ThreadStream* const known = stream_of(stream)) return known->id();
   return Error{ErrorCode::kInvalidArgument, "threads have no default stream"};
+}
+
+Result<bool> ThreadDevice::is_recording(engine::cuda::StreamHandle stream) {
+  const ThreadStream* const known = stream_of(stream);
+  return known != nullptr && known->recording() != nullptr;
+}
+
+Status ThreadDevice::record(engine::cuda::StreamHandle stream, std::span<const WordStep> steps) {
+  for (const WordStep& step : steps) {
+    TUTTI_TRY(add(stream, [this, step] {
+      // Pairs with the acquires of the leader and of the host.
+      if (step.kind == WordStep::Kind::kWrite) {
+        return engine::cuda::store_release(step.word, step.value);
+      }
+      // Liveness: the operation ends, at its deadline if not before, or the device does.
+      while (!is_dead_ && engine::cuda::load_acquire(step.word) != step.value) {
+        std::this_thread::yield();
+      }
+    }));
+  }
+  return {};
+}
+
+Status ThreadDevice::keep_for(engine::cuda::StreamHandle stream, std::shared_ptr<void> what) {
+  stream_of(stream)->recording()->kept.push_back(std::move(what));
+  return {};
 }
 
 ThreadDevice::Row& ThreadDevice::row_of(uint32_t index) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -52,6 +53,9 @@ class ThreadDevice : public engine::cuda::Device {
   Status copy(engine::cuda::StreamHandle stream, void* to, const void* from,
               uint64_t bytes) override;
   Result<uint64_t> stream_id(engine::cuda::StreamHandle stream) override;
+  Result<bool> is_recording(engine::cuda::StreamHandle stream) override;
+  Status record(engine::cuda::StreamHandle stream, std::span<const WordStep> steps) override;
+  Status keep_for(engine::cuda::StreamHandle stream, std::shared_ptr<void> what) override;
 
   // Null is a stream from now on. Before the first operation.
   void open_default_stream() { default_stream_ = std::make_unique<ThreadStream>(); }

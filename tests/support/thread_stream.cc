@@ -25,7 +25,12 @@ CUstream_st::~CUstream_st() {
   thread_.join();
 }
 
+void CUstream_st::launch(const tutti::test::ThreadGraph& graph) {
+  for (const std::function<void()>& task : graph.tasks) add(task);
+}
+
 void CUstream_st::add(std::function<void()> task) {
+  if (recording_ != nullptr) return recording_->tasks.push_back(std::move(task));
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));

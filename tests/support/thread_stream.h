@@ -1,13 +1,25 @@
 // A stream without a GPU: things to do, one after the other, in a thread of the stream's own.
-// Whoever adds one does not wait.
+// Whoever adds one does not wait. And graphs: things that a stream was to do, to be done again.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+namespace tutti::test {
+
+// What a stream was given while it was recorded.
+struct ThreadGraph {
+  std::vector<std::function<void()>> tasks;
+  std::vector<std::shared_ptr<void>> kept;
+};
+
+}  // namespace tutti::test
 
 // What a tutti::DeviceStream points to.
 struct CUstream_st {
@@ -26,10 +38,18 @@ struct CUstream_st {
   // As cudaStreamSynchronize.
   void synchronize();
 
+  // As cudaStreamBeginCapture, cudaStreamEndCapture and cudaGraphLaunch: one thread records. Graphs
+  // outlive what is launched of them.
+  void record(tutti::test::ThreadGraph& graph) { recording_ = &graph; }
+  void end_recording() { recording_ = nullptr; }
+  [[nodiscard]] tutti::test::ThreadGraph* recording() const { return recording_; }
+  void launch(const tutti::test::ThreadGraph& graph);
+
  private:
   void run();
 
   const uint64_t id_;
+  tutti::test::ThreadGraph* recording_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -129,9 +129,9 @@ Status DeviceBatch::add_address(const Call& call, bool is_input) {
   return {};
 }
 
-Status DeviceBatch::complete(engine::cuda::Stream& stream) {
+Status DeviceBatch::complete(const Staging& staging) {
   TUTTI_TRY(match_own_ends());
-  TUTTI_TRY(stage(stream));
+  TUTTI_TRY(stage(staging));
   for (const DeviceRequest& request : requests_) TUTTI_TRY(engine::cuda::check_places(request));
   return {};
 }
@@ -162,9 +162,9 @@ Status DeviceBatch::match_own_ends() {
   return {};
 }
 
-Status DeviceBatch::stage(engine::cuda::Stream& stream) {
+Status DeviceBatch::stage(const Staging& staging) {
   if (staged_.empty()) return {};
-  TUTTI_ASSIGN(std::byte* const memory, stream.staging(staging_bytes_));
+  TUTTI_ASSIGN(std::byte* const memory, staging(staging_bytes_));
   for (const Staged& staged : staged_) {
     DeviceRequest& request = requests_[staged.request];
     std::byte* const at = memory + staged.at;

@@ -3,7 +3,9 @@
 // rank's next call still meets that of the others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -34,14 +36,18 @@ class DeviceBatch {
   explicit DeviceBatch(const Parts& parts) : parts_(parts) {}
 
   [[nodiscard]] Status add(const Call& call);
+  // Memory for copies of at most so many bytes.
+  using Staging = std::function<Result<std::byte*>(uint64_t bytes)>;
   // After the last call: what concerns all of them.
-  [[nodiscard]] Status complete(engine::cuda::Stream& stream);
+  [[nodiscard]] Status complete(const Staging& staging);
   // After that: nothing is refused any more.
   void number(CallNumbers& numbers);
 
   [[nodiscard]] std::span<engine::cuda::DeviceRequest> requests() { return requests_; }
   [[nodiscard]] std::span<const engine::cuda::Stream::Copy> before() const { return before_; }
   [[nodiscard]] std::span<const engine::cuda::Stream::Copy> after() const { return after_; }
+  // Of each request.
+  [[nodiscard]] std::span<const LoadedPrograms::Program> programs() const { return programs_; }
   // Of each request, for people.
   [[nodiscard]] std::span<const BoardEntry> facts() const { return facts_; }
 
@@ -64,7 +70,7 @@ class DeviceBatch {
   [[nodiscard]] Status add_message(const Call& call, const Origin& origin);
   [[nodiscard]] Status add_address(const Call& call, bool is_input);
   [[nodiscard]] Status match_own_ends();
-  [[nodiscard]] Status stage(engine::cuda::Stream& stream);
+  [[nodiscard]] Status stage(const Staging& staging);
   [[nodiscard]] Result<engine::cuda::Allocation> memory_at(const void* at) const;
   [[nodiscard]] BoardEntry facts_of(size_t request, CallNumbers::Key key) const;
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(parts_.ranks.size()); }

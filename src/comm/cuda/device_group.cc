@@ -95,13 +95,15 @@ DeviceGroup::~DeviceGroup() {
 Status DeviceGroup::enqueue(std::span<const Call> calls, engine::cuda::StreamHandle handle) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_ended_) return first_failure_;
+    TUTTI_TRY(may_call());
   }
+  TUTTI_ASSIGN(const bool is_recording, members_.node->device().is_recording(handle));
+  if (is_recording) return capture(calls, handle);
   TUTTI_ASSIGN(const uint64_t id, members_.node->device().stream_id(handle));
   TUTTI_ASSIGN(const auto stream, members_.node->stream(id));
-  DeviceBatch batch({comm_.group()->members(), self_, group_, members_, programs_});
+  DeviceBatch batch = new_batch();
   for (const Call& call : calls) TUTTI_TRY(batch.add(call));
-  TUTTI_TRY(batch.complete(*stream));
+  TUTTI_TRY(batch.complete([&](uint64_t bytes) { return stream->staging(bytes); }));
   const auto number = [&] {
     batch.number(numbers_);
     for (const BoardEntry& facts : batch.facts()) node().elsewhere.announce(facts);
@@ -209,7 +211,8 @@ void DeviceGroup::lose(Watch::Process dead) {
            fmt::format("rank {} is lost: its process {} has ended", dead.rank.value, dead.pid)});
 }
 
-Status DeviceGroup::status() const {
+Status DeviceGroup::status() {
+  hear_of_prepared();
   const std::lock_guard lock(mutex_);
   return first_failure_;
 }
@@ -223,7 +226,8 @@ Status DeviceGroup::finish() {
   std::unique_lock lock(mutex_);
   // Liveness: every operation ends, at its deadline if not before, once its stream has come to it.
   changed_.wait(lock, [this] { return num_under_way_ == 0; });
-  return first_failure_;
+  lock.unlock();
+  return status();
 }
 
 void DeviceGroup::abort() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "comm/call_numbers.h"
 #include "comm/cuda/device_members.h"
@@ -20,6 +21,9 @@
 #include "tutti/result.h"
 
 namespace tutti::comm {
+
+class DeviceBatch;
+class DevicePrepared;
 
 class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_this<DeviceGroup> {
  public:
@@ -35,10 +39,15 @@ class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_
 
   // As in tutti/device.h.
   Status enqueue(std::span<const Call> calls, engine::cuda::StreamHandle stream);
-  [[nodiscard]] Status status() const;
+  Result<std::shared_ptr<DevicePrepared>> prepare(const Call& call);
+  [[nodiscard]] Status status();
   [[nodiscard]] bool is_idle() const;
   Status finish();
   void abort();
+
+  // While it lives, its failures are this communicator's.
+  void remember(const DevicePrepared& prepared);
+  void forget(const DevicePrepared& prepared);
 
  private:
   DeviceGroup(const Communicator& comm, int ordinal, DeviceMembers members);
@@ -47,6 +56,12 @@ class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_
   void ended(uint64_t operation, const engine::cuda::Completion& how) override;
   void began_copies() override;
   void ended_copies(const Status& how) override;
+  // Records the calls in the graph that the stream is captured for.
+  Status capture(std::span<const Call> calls, engine::cuda::StreamHandle stream);
+  [[nodiscard]] DeviceBatch new_batch();
+  // With the lock.
+  [[nodiscard]] Status may_call() const { return is_ended_ ? first_failure_ : Status(); }
+  void hear_of_prepared();
   // Something more is under way, or less.
   void count_up();
   void count_down();
@@ -77,6 +92,9 @@ class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_
   bool is_ended_ = false;    // nothing more is taken
   bool is_aborted_ = false;  // by its user, who does not wait
   Status first_failure_;
+
+  std::mutex prepared_mutex_;  // guards what follows; comes before the other one
+  std::vector<const DevicePrepared*> prepared_;
 
   std::unique_ptr<Watch> deaths_;  // of members in other processes; goes first
 };

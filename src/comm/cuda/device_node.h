@@ -35,6 +35,7 @@ class DeviceNode {
   [[nodiscard]] engine::cuda::Device& device() { return device_; }
   [[nodiscard]] engine::cuda::Daemon& daemon() { return *daemon_; }
   [[nodiscard]] LoadedPrograms& programs() { return programs_; }
+  [[nodiscard]] engine::cuda::Watch& watch() { return watch_; }
   // What is known of a stream, by its number on the device. Nobody says when a stream is destroyed,
   // so beyond a number of them one that nothing is under way in is forgotten for a new one.
   [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> stream(uint64_t id);

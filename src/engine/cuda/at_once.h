@@ -59,7 +59,7 @@ class AtOnceRun {
     lanes_.mark(Stage::kHear);
     add_up();
     lanes_.mark(Stage::kFold);
-    lanes_.first([this] { tell_end(state_, issued(), Outcome::kDone, 0); });
+    lanes_.first([this] { complete_well(state_, issued()); });
     const uint32_t ahead = lanes_.most(num_members(), [this](uint32_t m) { return lead_of(m); });
     lanes_.each(num_members() + 1, [&](uint32_t m) {
       if (m < num_members()) return take_letter(m);

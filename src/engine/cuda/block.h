@@ -6,6 +6,7 @@
 #include "engine/cuda/desk.h"
 #include "engine/cuda/port.h"
 #include "engine/cuda/stall.h"
+#include "engine/cuda/triggers.h"
 
 namespace tutti::engine::cuda {
 
@@ -29,13 +30,16 @@ TUTTI_BOTH inline void tell_end(DaemonState& state, const Submission& issued, Ou
 // Then the home may be used again at any time.
 TUTTI_BOTH inline void complete(DaemonState& state, const Context& context, Outcome outcome,
                                 uint32_t switches, const Stall* stall = nullptr) {
+  if (context.issued.prepared != nullptr) return end_triggered(state, context, outcome, stall);
   Completion& told = *context.issued.completion;
-  if (outcome != Outcome::kDone) {
-    told.member = stall != nullptr ? stall->member : context.failed_member;
-    told.signature = context.failed_signature;
-    if (stall != nullptr) told.stall = *stall;
-  }
+  if (outcome != Outcome::kDone) tell(told, context, stall);
   tell_end(state, context.issued, outcome, switches);
+}
+
+// What went well, of which nothing is told but that.
+TUTTI_BOTH inline void complete_well(DaemonState& state, const Submission& issued) {
+  if (issued.prepared != nullptr) return tell_trigger_over(state, *issued.prepared);
+  tell_end(state, issued, Outcome::kDone, 0);
 }
 
 // All of a fold but where it reads and writes.

@@ -67,6 +67,13 @@ static_assert(sizeof(Context) % 16 == 0 && std::is_trivially_copyable_v<Context>
          context.outcome == static_cast<uint32_t>(Outcome::kAborted);
 }
 
+// Why it failed, before its outcome is told.
+TUTTI_BOTH inline void tell(Completion& told, const Context& context, const Stall* stall) {
+  told.member = stall != nullptr ? stall->member : context.failed_member;
+  told.signature = context.failed_signature;
+  if (stall != nullptr) told.stall = *stall;
+}
+
 // What lies where behind the context at its home.
 template <class T>
 [[nodiscard]] TUTTI_BOTH T* at_home(const Context& context, uint32_t offset) {

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "engine/cuda/cuda_device.h"
 #include "engine/cuda/driver.h"
+#include "engine/cuda/graph_words.h"
 #include "engine/cuda/kernel.h"
 #include "engine/cuda/stream_words.h"
 #include "engine/cuda/using_device.h"
@@ -107,6 +108,7 @@ Result<std::byte*> CudaDevice::take(Slabs& from, uint64_t bytes) {
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   const std::lock_guard lock(mutex_);
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   if (from.slabs.empty() || from.slabs.back().bytes - from.slabs.back().used < bytes) {
     const uint64_t size = std::max(bytes, from.is_shared ? kSharedSlabBytes : kSlabBytes);
     TUTTI_ASSIGN(std::byte* const at, make_slab(from.is_shared, size));
@@ -123,6 +125,7 @@ Result<std::byte*> CudaDevice::allocate_shared(uint64_t bytes) { return take(sha
 Status CudaDevice::write(std::byte* to, const void* from, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies_),
                     "writing to the GPU"));
   return checked(cudaStreamSynchronize(copies_), "writing to the GPU");
@@ -131,6 +134,7 @@ Status CudaDevice::write(std::byte* to, const void* from, uint64_t bytes) {
 Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copies_),
                     "reading from the GPU"));
   return checked(cudaStreamSynchronize(copies_), "reading from the GPU");
@@ -139,6 +143,7 @@ Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
 Status CudaDevice::clear(std::byte* at, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemsetAsync(at, 0, bytes, copies_), "clearing memory of the GPU"));
   return checked(cudaStreamSynchronize(copies_), "clearing memory of the GPU");
 }
@@ -159,6 +164,7 @@ Result<cudaStream_t> CudaDevice::stream_of(uint32_t row) {
 
 Status CudaDevice::launch(DaemonState* state, uint32_t daemon, const Launch& launch) {
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   const uint32_t row = 2 * daemon + (launch.first_block == 0 ? 0 : 1);
   TUTTI_ASSIGN(const cudaStream_t stream, stream_of(row));
   return checked(launch_daemon(state, launch, stream), "launching a daemon");
@@ -170,11 +176,9 @@ Status CudaDevice::health(uint32_t daemon) {
   static const auto query = driver_function<QueryStream>("cuStreamQuery");
   TUTTI_TRY(query);
   TUTTI_TRY(checked(cudaSetDevice(ordinal_), "using the GPU"));
+  const BesideCaptures beside_captures;
   TUTTI_ASSIGN(const cudaStream_t stream, stream_of(2 * daemon));
-  auto mode = cudaStreamCaptureModeRelaxed;
-  TUTTI_TRY(checked(cudaThreadExchangeStreamCaptureMode(&mode), "asking how a daemon is"));
   const CUresult result = (*query)(stream);
-  TUTTI_TRY(checked(cudaThreadExchangeStreamCaptureMode(&mode), "asking how a daemon is"));
   if (result == CUDA_ERROR_NOT_READY) return {};
   return checked(result, "running a daemon");
 }
@@ -211,6 +215,7 @@ Result<Allocation> CudaDevice::allocation_of(const void* at) {
 
 Result<SharedRegion> CudaDevice::share(const Allocation& allocation) {
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   SharedRegion region{};
   cudaIpcMemHandle_t handle{};
   static_assert(sizeof handle == sizeof region.handle);
@@ -226,6 +231,7 @@ Result<SharedRegion> CudaDevice::share(const Allocation& allocation) {
 
 Result<std::byte*> CudaDevice::map(const SharedRegion& region) {
   const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   cudaIpcMemHandle_t handle{};
   std::memcpy(&handle, region.handle, sizeof handle);
   void* at = nullptr;
@@ -254,17 +260,24 @@ Status CudaDevice::copy(StreamHandle stream, void* to, const void* from, uint64_
 
 Result<uint64_t> CudaDevice::stream_id(StreamHandle stream) {
   const UsingDevice using_device(ordinal_);
-  cudaStreamCaptureStatus status{};
-  TUTTI_TRY(checked(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status),
-                    "looking at a stream"));
-  if (status != cudaStreamCaptureStatusNone) {
-    return Error{ErrorCode::kUnsupported,
-                 "collectives cannot be captured in a CUDA graph: call them outside of it"};
-  }
   unsigned long long id = 0;
   TUTTI_TRY(
       checked(cudaStreamGetId(static_cast<cudaStream_t>(stream), &id), "looking at a stream"));
   return uint64_t{id};
+}
+
+Result<bool> CudaDevice::is_recording(StreamHandle stream) {
+  const UsingDevice using_device(ordinal_);
+  return is_captured(static_cast<cudaStream_t>(stream));
+}
+
+Status CudaDevice::record(StreamHandle stream, std::span<const WordStep> steps) {
+  const UsingDevice using_device(ordinal_);
+  return capture_words(static_cast<cudaStream_t>(stream), steps);
+}
+
+Status CudaDevice::keep_for(StreamHandle stream, std::shared_ptr<void> what) {
+  return keep_for_graph(static_cast<cudaStream_t>(stream), std::move(what));
 }
 
 Result<uint64_t> CudaDevice::identity() const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "engine/cuda/device.h"
@@ -36,6 +37,10 @@ class CudaDevice : public Device {
   Status arm(StreamHandle stream, StreamWords* words, uint32_t number, uint32_t gate) override;
   Status copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) override;
   Result<uint64_t> stream_id(StreamHandle stream) override;
+
+  Result<bool> is_recording(StreamHandle stream) override;
+  Status record(StreamHandle stream, std::span<const WordStep> steps) override;
+  Status keep_for(StreamHandle stream, std::shared_ptr<void> what) override;
 
   // Blocks for each of `num_ranks` ranks so that all of all ranks fit at once, the leader's aside.
   [[nodiscard]] uint32_t workers_for(uint32_t num_ranks) const;

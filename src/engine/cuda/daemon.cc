@@ -33,20 +33,52 @@ Neighbour neighbour_of(Front& here, uint32_t door_here, Front& there, uint32_t d
   return out;
 }
 
+Submission submission_of(const DeviceRequest& request, const LoadedProgram::Slot& slot) {
+  const auto there_of = [](uint64_t told, const void* here) {
+    return told != 0 ? told : reinterpret_cast<uint64_t>(here);
+  };
+  return {
+      .operation = request.operation,
+      .signature = request.signature,
+      .program = request.program->program(),
+      .context = slot.context,
+      .input = static_cast<std::byte*>(const_cast<void*>(request.input)),
+      .output = static_cast<std::byte*>(request.output),
+      .stream = request.stream,
+      .completion = slot.completion,
+      .factor = request.factor,
+      .budget_ns = request.budget_ns,
+      .stream_value = request.stream_value,
+      .group = request.group,
+      .context_there = slot.context_there,
+      .input_there = there_of(request.input_there, request.input),
+      .output_there = there_of(request.output_there, request.output),
+      .program_number = request.program->number(),
+      .num_triggers = 0,
+      .prepared = nullptr,
+      .is_broken = 0,
+      .unused = 0,
+  };
+}
+
 }  // namespace
 
-Daemon::Daemon(Device& device, uint32_t number, const DaemonOptions& options, Front* front)
+Daemon::Daemon(Device& device, uint32_t number, const DaemonOptions& options, const Places& places)
     : device_(device),
+      state_(places.state),
+      submissions_(places.submissions),
+      host_(places.host),
       number_(number),
       num_workers_(options.num_workers),
-      front_(front),
-      exports_(device, *front),
+      front_(places.front),
+      exports_(device, *places.front),
       memory_{{device, {.slab_bytes = options.reserved_bytes / 4}},
               {device,
                {.kind = MemoryPool::Kind::kShared,
                 .slab_bytes = options.reserved_bytes / kHomesPerCompletion,
                 .align = kCompletionAlign}}},
-      imports_(device) {}
+      imports_(device),
+      preparations_(device, state_, host_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
                                                const DaemonOptions& options) {
@@ -58,15 +90,13 @@ Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
   TUTTI_ASSIGN(std::byte* const ring, device.allocate_shared(ring_bytes));
   TUTTI_ASSIGN(std::byte* const words, device.allocate_shared(sizeof(HostWords)));
   TUTTI_ASSIGN(std::byte* const memory, device.allocate(sizeof(DaemonState)));
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(device, number, options, reinterpret_cast<Front*>(front)));
+  const Places places{reinterpret_cast<DaemonState*>(memory), reinterpret_cast<Unit*>(ring),
+                      reinterpret_cast<HostWords*>(words), reinterpret_cast<Front*>(front)};
+  std::unique_ptr<Daemon> daemon(new Daemon(device, number, options, places));
   if (options.reserved_bytes != 0) {
     TUTTI_TRY(daemon->memory_.device.reserve(options.reserved_bytes));
     TUTTI_TRY(daemon->memory_.shared.reserve(options.reserved_bytes / kHomesPerCompletion));
   }
-  daemon->submissions_ = reinterpret_cast<Unit*>(ring);
-  daemon->host_ = reinterpret_cast<HostWords*>(words);
-  daemon->state_ = reinterpret_cast<DaemonState*>(memory);
   auto state = std::make_unique<DaemonState>();
   state->num_ranks = 1;
   state->num_blocks = 1 + options.num_workers;
@@ -165,33 +195,54 @@ void Daemon::expect_no_more() {
 }
 
 Status Daemon::hand_over(const DeviceRequest& request, const Ticket& ticket) {
-  const LoadedProgram::Slot& slot = ticket.slot;
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(failure_);
-  const auto there_of = [](uint64_t told, const void* here) {
-    return told != 0 ? told : reinterpret_cast<uint64_t>(here);
-  };
-  const Submission submission{
-      .operation = request.operation,
-      .signature = request.signature,
-      .program = request.program->program(),
-      .context = slot.context,
-      .input = static_cast<std::byte*>(const_cast<void*>(request.input)),
-      .output = static_cast<std::byte*>(request.output),
-      .stream = request.stream,
-      .completion = slot.completion,
-      .factor = request.factor,
-      .budget_ns = request.budget_ns,
-      .stream_value = request.stream_value,
-      .group = request.group,
-      .context_there = slot.context_there,
-      .input_there = there_of(request.input_there, request.input),
-      .output_there = there_of(request.output_there, request.output),
-      .program_number = request.program->number(),
-      .unused = {},
-  };
-  TUTTI_TRY(write_submission(submission));
+  TUTTI_TRY(write_submission(submission_of(request, ticket.slot)));
   return launch_if_left();
+}
+
+Result<Daemon::Preparation> Daemon::prepare(const DeviceRequest& request) {
+  TUTTI_TRY(check_places(request));
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(failure_);
+  TUTTI_ASSIGN(const LoadedProgram::Slot slot, request.program->take_slot());
+  Result<uint32_t> place = preparations_.add(submission_of(request, slot));
+  if (!place) {
+    request.program->give_back(slot);
+    return std::move(place.error());
+  }
+  return Preparation{*place, {request.program, slot}, preparations_.words(*place)};
+}
+
+Status Daemon::number(const Preparation& preparation, uint64_t operation) {
+  const std::lock_guard lock(mutex_);
+  return preparations_.number(preparation.place, operation);
+}
+
+void Daemon::withdraw(const Preparation& preparation) {
+  const std::lock_guard lock(mutex_);
+  const auto& [program, slot] = preparation.ticket;
+  // What a peer may still write to is not used again.
+  if (Preparations::is_clean(*slot.completion)) program->give_back(slot);
+  preparations_.remove(preparation.place);
+}
+
+size_t Daemon::num_prepared() const {
+  const std::lock_guard lock(mutex_);
+  return preparations_.size();
+}
+
+Result<bool> Daemon::look_for_triggers() {
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(look_after());
+  const bool is_here = !has_left();
+  // A trigger writes its arm word first, and the last look before a launch ends is at these words:
+  // what is not seen there is seen here.
+  const bool is_wanted = !is_here && load_acquire(&host_->triggered) != 0;
+  if (is_here) failure_ = serve();
+  if (is_wanted) failure_ = launch_again();
+  TUTTI_TRY(failure_);
+  return is_here || is_wanted;
 }
 
 Status Daemon::write_submission(const Submission& submission) {
@@ -220,7 +271,12 @@ Status Daemon::launch_if_left() {
     TUTTI_TRY(look_after());
     std::this_thread::yield();
   }
-  if (!has_left()) return {};
+  return has_left() ? launch_again() : Status();
+}
+
+Status Daemon::launch_again() {
+  // What was triggered before is found by this launch. Acquires what was armed.
+  std::atomic_ref(host_->triggered).exchange(0, std::memory_order_acq_rel);
   ++launch_;
   return device_.launch(state_, number_, {0, 1, launch_});
 }

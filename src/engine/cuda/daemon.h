@@ -9,6 +9,7 @@
 
 #include "engine/cuda/device.h"
 #include "engine/cuda/loaded_program.h"
+#include "engine/cuda/preparations.h"
 #include "engine/cuda/reach.h"
 #include "engine/cuda/wire.h"
 #include "tutti/result.h"
@@ -95,6 +96,25 @@ class Daemon {
   // How it ended. The ticket is used up if it has; kUnderWay when `limit_ns` are over.
   Completion wait(const Ticket& ticket, uint64_t limit_ns);
 
+  // --- operations that others trigger (triggers.h) ---
+
+  struct Preparation {
+    uint32_t place = 0;
+    Ticket ticket;
+    TriggerWords words;
+  };
+  // As `submit`, but for its stream. `number` says which operation it is, before the first trigger.
+  [[nodiscard]] Result<Preparation> prepare(const DeviceRequest& request);
+  [[nodiscard]] Status number(const Preparation& preparation, uint64_t operation);
+  // It is not under way, and nobody triggers it any more.
+  void withdraw(const Preparation& preparation);
+  [[nodiscard]] size_t num_prepared() const;
+  // For whoever watches while something is prepared, now and then: brings the daemon back when
+  // something was triggered. Whether it is here. An error: the device has failed.
+  Result<bool> look_for_triggers();
+
+  // --- all of them ---
+
   // Whether the daemon had left and something is under way; it is launched then. For whoever
   // watches operations that nobody waits for. An error: the device has failed.
   Result<bool> keep_going();
@@ -115,7 +135,14 @@ class Daemon {
   [[nodiscard]] uint32_t num_launches() const;
 
  private:
-  Daemon(Device& device, uint32_t number, const DaemonOptions& options, Front* front);
+  // Where its parts are in the device's memory.
+  struct Places {
+    DaemonState* state;
+    Unit* submissions;
+    HostWords* host;
+    Front* front;
+  };
+  Daemon(Device& device, uint32_t number, const DaemonOptions& options, const Places& places);
 
   // All with the lock.
   [[nodiscard]] bool has_left() const;
@@ -125,6 +152,7 @@ class Daemon {
   // for the daemon calls it.
   [[nodiscard]] const Status& look_after();
   [[nodiscard]] Status launch_if_left();
+  [[nodiscard]] Status launch_again();
   // All that a daemon with something under way needs of its host. A failure is for good.
   [[nodiscard]] const Status& tend();
   // What the leader asks for: workers, memory of others.
@@ -145,6 +173,7 @@ class Daemon {
 
   mutable std::mutex mutex_;
   Imports imports_;
+  Preparations preparations_;
   Status failure_;  // of the device
   uint64_t looked_after_ns_ = 0;
   uint32_t num_neighbours_ = 1;

@@ -12,6 +12,8 @@
 
 namespace tutti::engine::cuda {
 
+struct PreparedTable;
+
 inline constexpr uint32_t kMostRanks = 64;   // of one group of daemons
 inline constexpr uint32_t kMostBlocks = 65;  // the leader and its workers
 inline constexpr uint32_t kSubmissions = 1024;
@@ -60,6 +62,7 @@ struct HostWords {
   uint32_t wanted;     // a region of a neighbour's memory that must be reached
   // By the host: submissions that are about to be written, before which the daemon does not leave.
   uint32_t num_expected;
+  uint32_t triggered;  // something was triggered since the last launch, or was under way at its end
 };
 
 // Never 0: regions count from 1.
@@ -158,6 +161,11 @@ struct DaemonState {
   const Unit* submissions;  // in memory of the host
   HostWords* host;
   LeaderState leader;
+
+  // By the host: operations that may be triggered (triggers.h), and how many are looked at.
+  PreparedTable* prepared;
+  uint32_t num_prepared;
+  uint32_t unused_too;
 
   uint32_t aborted[kMostGroups];  // by the host
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <type_traits>
 
 #include "tutti/result.h"
@@ -87,6 +89,23 @@ class Device {
   // Its number, which no other stream has or ever will: handles of streams that were destroyed are
   // used again, and one is another stream in each thread. If it cannot take operations, why.
   [[nodiscard]] virtual Result<uint64_t> stream_id(StreamHandle stream) = 0;
+
+  // --- streams that are recorded ---
+
+  // Whether the stream does nothing now, and what it is given is recorded for a graph, which does
+  // it whenever it is launched. That goes for copies, and for what follows.
+  [[nodiscard]] virtual Result<bool> is_recording(StreamHandle stream) = 0;
+  // What the graph does with words, in this order. As write_word; and waits until a word is equal.
+  struct WordStep {
+    enum class Kind : uint8_t { kWrite, kAwait };
+    Kind kind = Kind::kWrite;
+    uint32_t* word = nullptr;
+    uint32_t value = 0;
+  };
+  [[nodiscard]] virtual Status record(StreamHandle stream, std::span<const WordStep> steps) = 0;
+  // What the graph needs. Destroyed when the graph and all that was made of it are gone and not
+  // under way, in any thread: that must not wait, and must not use the device.
+  [[nodiscard]] virtual Status keep_for(StreamHandle stream, std::shared_ptr<void> what) = 0;
 };
 
 }  // namespace tutti::engine::cuda

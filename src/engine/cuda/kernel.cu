@@ -1,7 +1,7 @@
 // A block of the daemon: one thread decides (leader.h, block.h), most others move bytes when it
 // says so. In the first block one warp reads what the host submits, so that nobody else waits for
-// the bus, some read the letters of other ranks, and one does small operations at once. They meet
-// in shared memory.
+// the bus, one looks at the words of what may be triggered, some read the letters of other ranks,
+// and one does small operations at once. They meet in shared memory.
 #include <new>
 
 #include "engine/cuda/fold.cuh"
@@ -28,6 +28,7 @@ constexpr uint64_t kAloneBytes = 32;
 // Half warps of the leader's block that read letters, one from each sender at a time.
 constexpr uint32_t kReaders = 8;
 constexpr uint32_t kReaderThreads = kReaders * 16;
+constexpr uint32_t kTriggerThreads = 32;
 constexpr uint32_t kLanes = 32;  // of the leader's block that do small operations at once
 static_assert(kHelloUnits <= 16);
 // Between one thread that puts and one that takes: how often each has.
@@ -41,6 +42,7 @@ struct LeaderShared {
   Stages stages;
   uint64_t last_mark;
   Turnstile submissions;
+  uint32_t is_inbox_taken;  // by one of the two warps that put into it
   alignas(8) uint32_t inbox[kInbox][sizeof(Submission) / 4];
   Turnstile mail[kMostRanks];
   alignas(8) uint32_t letters[kMostRanks][sizeof(Hello) / 4];
@@ -240,13 +242,13 @@ class LeaderMachine : public BlockMachine {
   }
 
   // Gives back the one before.
-  __device__ const Submission* next() {
+  __device__ Submission* next() {
     Turnstile& gate = shared_.leader.submissions;
     if (holds_call_) put(gate.num_taken, gate.num_taken + 1);
     holds_call_ = look(gate.num_put) != gate.num_taken;
     if (!holds_call_) return nullptr;
     __threadfence_block();
-    return reinterpret_cast<const Submission*>(shared_.leader.inbox[gate.num_taken % kInbox]);
+    return reinterpret_cast<Submission*>(shared_.leader.inbox[gate.num_taken % kInbox]);
   }
 
   __device__ AtOnce run_at_once(const Submission& issued, const DeviceProgram& program,
@@ -271,7 +273,7 @@ class LeaderMachine : public BlockMachine {
     const Turnstile& gate = shared_.leader.submissions;
     const uint32_t num_put = look(gate.num_put);
     if (num_put != gate.num_taken) return true;
-    const uint32_t number = state_.leader.num_submitted + num_put;
+    const uint32_t number = shared_.leader.state.num_submitted;
     const Unit* const at = state_.submissions + uint64_t{number % kSubmissions} * kSubmissionUnits;
     return load_unit(at).words[3] == number + 1;
   }
@@ -311,6 +313,29 @@ __device__ void move_tiles(Shared& shared, uint32_t mover, uint32_t num_movers) 
   }
 }
 
+// The inbox, for the calling warp alone. False: the other one has it, or it is full.
+__device__ bool open_inbox(LeaderShared& leader, uint32_t lane) {
+  uint32_t is_open = 0;
+  if (lane == 0 && atomicExch(&leader.is_inbox_taken, 1) == 0) {
+    __threadfence_block();
+    is_open = look(leader.submissions.num_put) - look(leader.submissions.num_taken) < kInbox;
+    if (is_open == 0) put(leader.is_inbox_taken, 0);
+  }
+  return __shfl_sync(UINT32_MAX, is_open, 0) != 0;
+}
+// With one submission more.
+__device__ void close_inbox(LeaderShared& leader, uint32_t lane) {
+  __syncwarp();
+  if (lane == 0) {
+    put(leader.submissions.num_put, leader.submissions.num_put + 1);
+    put(leader.is_inbox_taken, 0);
+  }
+  __syncwarp();
+}
+__device__ uint32_t* next_in_inbox(LeaderShared& leader) {
+  return leader.inbox[look(leader.submissions.num_put) % kInbox];
+}
+
 // A warp, one unit a lane: a submission is read at once, or not at all.
 __device__ void read_submissions(const DaemonState& state, Shared& shared) {
   const uint32_t lane = threadIdx.x % 32;
@@ -319,7 +344,7 @@ __device__ void read_submissions(const DaemonState& state, Shared& shared) {
   Turnstile& gate = shared.leader.submissions;
   // Liveness: ends with the leader, which says so.
   for (uint32_t i = 0; look(shared.is_over) == 0;) {
-    if (i - look(gate.num_taken) >= kInbox) continue;
+    if (look(gate.num_put) - look(gate.num_taken) >= kInbox) continue;
     const uint32_t stamp = first + i + 1;
     Unit unit{{0, 0, 0, stamp}};
     if (has_unit) {
@@ -327,15 +352,79 @@ __device__ void read_submissions(const DaemonState& state, Shared& shared) {
       unit = load_unit(state.submissions + slot * kSubmissionUnits + lane);
     }
     if (__all_sync(UINT32_MAX, unit.words[3] == stamp) == 0) continue;
+    if (!open_inbox(shared.leader, lane)) continue;
+    uint32_t* const to = next_in_inbox(shared.leader);
     if (has_unit) {
-      for (uint32_t w = 0; w < 3; ++w)
-        shared.leader.inbox[i % kInbox][3 * lane + w] = unit.words[w];
+      for (uint32_t w = 0; w < 3; ++w) to[3 * lane + w] = unit.words[w];
     }
-    __syncwarp();
-    if (lane == 0) put(gate.num_put, i + 1);
-    __syncwarp();
+    close_inbox(shared.leader, lane);
     ++i;
   }
+}
+
+// A warp. What was triggered goes the way of what is submitted.
+__device__ void take_trigger(PreparedTable& table, Shared& shared, uint32_t index) {
+  const uint32_t lane = threadIdx.x % 32;
+  // Liveness: the other warp has it for some words, and the leader empties it; or says that it is
+  // over, and the next launch looks at the arm word.
+  while (!open_inbox(shared.leader, lane)) {
+    if (__any_sync(UINT32_MAX, look(shared.is_over) != 0) != 0) return;
+  }
+  // Acquires what was done before the trigger. Before the leader hears of it: when it is over it
+  // may be triggered again.
+  if (lane == 0 && load_acquire(&table.arms[index]) != 0) store_relaxed(&table.arms[index], 0);
+  __syncwarp();
+  uint32_t* const to = next_in_inbox(shared.leader);
+  const auto* const from = reinterpret_cast<const uint32_t*>(&table.operations[index].submission);
+  for (uint32_t w = lane; w < sizeof(Submission) / 4; w += 32) to[w] = load_relaxed(from + w);
+  close_inbox(shared.leader, lane);
+}
+
+// A warp, four words a lane. Whether anything is armed; `take` is called for each.
+template <class Take>
+__device__ bool look_at_arms(const DaemonState& state, PreparedTable*& table, Take take) {
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t num_prepared = __shfl_sync(UINT32_MAX, load_relaxed(&state.num_prepared), 0);
+  if (num_prepared == 0) return false;
+  // Written before the number, and for good.
+  const uint64_t at = load_relaxed(reinterpret_cast<const uint64_t*>(&state.prepared));
+  table = reinterpret_cast<PreparedTable*>(__shfl_sync(UINT32_MAX, at, 0));
+  if (table == nullptr) return false;
+  bool is_armed = false;
+  for (uint32_t first = 0; first < num_prepared; first += 128) {
+    const Unit unit = load_unit(reinterpret_cast<const Unit*>(table->arms + first) + lane);
+    for (uint32_t w = 0; w < 4; ++w) {
+      uint32_t lanes = __ballot_sync(UINT32_MAX, unit.words[w] != 0);
+      is_armed = is_armed || lanes != 0;
+      for (; lanes != 0; lanes &= lanes - 1) {
+        take(first + 4 * (static_cast<uint32_t>(__ffs(static_cast<int>(lanes))) - 1) + w);
+      }
+    }
+  }
+  return is_armed;
+}
+
+__device__ void read_triggers(const DaemonState& state, Shared& shared) {
+  LeaderShared& leader = shared.leader;
+  PreparedTable* table = nullptr;
+  // Liveness: ends with the leader, which says so.
+  while (__any_sync(UINT32_MAX, look(shared.is_over) != 0) == 0) {
+    look_at_arms(state, table, [&](uint32_t i) { take_trigger(*table, shared, i); });
+    if (table == nullptr) __nanosleep(1000);
+  }
+  // What the leader has not taken is triggered again, and the host launches again for it.
+  if (threadIdx.x % 32 == 0) {
+    for (uint32_t i = look(leader.submissions.num_taken); i != look(leader.submissions.num_put);
+         ++i) {
+      const auto& left = *reinterpret_cast<const Submission*>(leader.inbox[i % kInbox]);
+      if (left.prepared == nullptr) continue;
+      store_relaxed(&table->arms[left.prepared - table->operations], 1);
+    }
+    __threadfence();
+  }
+  __syncwarp();
+  const bool is_armed = look_at_arms(state, table, [](uint32_t /*index*/) {});
+  if (is_armed && threadIdx.x % 32 == 0) store_release_host(&state.host->triggered, 1);
 }
 
 // Half a warp, one unit a lane: the next letter of a sender. Both halves take part in every vote.
@@ -386,6 +475,7 @@ __device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_m
     shared.desk.clear();
     new (&shared.queue) BlockQueue;
     if (leads) shared.leader.submissions = shared.leader.at_once_gate = {0, 0};
+    if (leads) shared.leader.is_inbox_taken = 0;
   }
   for (uint32_t i = threadIdx.x; leads && i < kMostRanks; i += kThreads) {
     shared.leader.mail[i] = {0, 0};
@@ -415,7 +505,7 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, La
   extern __shared__ __align__(16) std::byte memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const bool leads = launch.first_block + blockIdx.x == 0;
-  const uint32_t num_movers = leads ? kMovers - kReaderThreads - kLanes : kMovers;
+  const uint32_t num_movers = leads ? kMovers - kReaderThreads - kTriggerThreads - kLanes : kMovers;
   prepare(*state, shared, num_movers, leads);
   if (threadIdx.x == 0) return decide(*state, launch, shared);
   if (threadIdx.x < 32) return;
@@ -425,6 +515,7 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, La
   if (helper < num_movers + kReaderThreads) {
     return read_letters(*state, shared, (helper - num_movers) / 16);
   }
+  if (helper < kMovers - kLanes) return read_triggers(*state, shared);
   if (helper < kMovers) return run_lanes(*state, shared);
   read_submissions(*state, shared);
 }

@@ -99,14 +99,18 @@ class Leader {
   static constexpr uint8_t kRoundsToWait = 48;
   static constexpr uint32_t kMostSkipped = 6;  // as a power of two
 
-  // What begins now: of a stream that has come to it, or as it is submitted. Stays where it is
-  // until the next one is asked for.
+  // What begins now: of a stream that has come to it, or as it is submitted or triggered. Stays
+  // where it is until the next one is asked for.
   TUTTI_BOTH const Submission* next_call() {
     if (own_.num_parked != 0) {
       if (const Submission* const parked = next_parked()) return parked;
     }
     if (own_.streams != nullptr && next_of_streams(own_.from_home)) return &own_.from_home;
-    while (const Submission* const submission = machine_.next()) {
+    while (Submission* const submission = machine_.next()) {
+      if (submission->prepared != nullptr) {
+        if (begin_triggered(own_, *submission)) return submission;
+        continue;
+      }
       ++own_.num_submitted;
       if (submission->stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
@@ -622,6 +626,8 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
   }
   crew.dismiss();
   leader.put_down();
+  // What was triggered the host knows nothing of.
+  if (leader.has_streamed()) store_relaxed(&state.host->triggered, 1);
   store_relaxed(&state.host->num_taken, machine.leader().num_submitted);
   machine.keep_leader();
   // Last: the host may launch again, which begins when all blocks have ended.

@@ -1,11 +1,12 @@
-// Operations that nobody waits for in the host, as those of streams: a thread sees to it that their
-// daemons come back as often as they leave, and tells how each ended.
+// Operations that nobody waits for in the host, as those of streams and graphs: a thread sees to it
+// that their daemons come back as often as they leave, and tells how each ended that was submitted.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -66,17 +67,29 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   void add(const Watched& operation);
-  // Waits until all have ended, and who wants to know has been told.
+  // Waits until all have ended, who wants to know has been told, and what was released is gone.
   void wait_for_all();
+
+  // From now on operations of the daemon may be triggered (triggers.h) without a word to the host;
+  // as often as it is said, `stand_down` says that it is over. Outlives that.
+  void stand_by(Daemon& daemon);
+  void stand_down(Daemon& daemon);
+  // Destroyed by the watch's thread. For whoever must not wait, nor use the device.
+  void release(std::shared_ptr<void> what);
 
  private:
   void run();
+  // One look at everything. With the lock, but for the look itself.
+  void look(std::unique_lock<std::mutex>& lock, std::vector<Watched>& operations);
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Watched> added_;  // that the thread has not taken over yet
-  size_t num_under_way_ = 0;
-  bool is_asleep_ = false;  // and must be told of what is added
+  std::vector<std::shared_ptr<void>> released_;
+  std::vector<Daemon*> standing_;  // as often as it was said
+  size_t num_under_way_ = 0;       // and released
+  uint64_t last_here_ns_ = 0;      // when a standing daemon was last not away; the thread's own
+  bool is_asleep_ = false;         // and must be told of what is added
   bool is_over_ = false;
   std::thread thread_;
 };

@@ -16,6 +16,7 @@ namespace tutti::engine::cuda {
 struct Context;
 struct DeviceProgram;
 struct EarlyNode;
+struct Prepared;
 
 // Input that travels with the word that an operation was issued.
 inline constexpr uint32_t kInlineBytes = 112;
@@ -102,7 +103,11 @@ struct Submission {
   uint64_t input_there;
   uint64_t output_there;
   uint32_t program_number;  // unlike that of any program that was at the same place before
-  uint32_t unused[5];
+  // Of what was prepared (triggers.h):
+  uint32_t num_triggers;  // before this one
+  Prepared* prepared;     // null: it was submitted
+  uint32_t is_broken;     // it has failed for good
+  uint32_t unused;
 };
 
 // Daemon to daemon: the sender has issued the operation, and its input or where its memory is.

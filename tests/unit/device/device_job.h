@@ -27,6 +27,7 @@ enum class Placing { kOneProcess, kProcesses, kPairs };
 struct DeviceBounds {
   uint64_t reserved = 0;
   uint64_t programs = comm::LoadedPrograms::kMostBytes;
+  engine::cuda::Presence presence = {.linger_ns = 20'000, .stay_ns = 200'000};
 };
 
 class DeviceJob {
@@ -46,7 +47,7 @@ class DeviceJob {
       facts.identity = 1;
       facts.process = p + 1;
       facts.workers_for = [](uint32_t /*num_ranks*/) { return 2U; };
-      facts.presence = {.linger_ns = 20'000, .stay_ns = 200'000};
+      facts.presence = bounds.presence;
       facts.reserved_bytes = bounds.reserved;
       facts.most_program_bytes = bounds.programs;
       hosts_.push_back(std::make_unique<comm::DeviceHost>(std::move(device), std::move(facts)));
