@@ -87,19 +87,30 @@ Error has_failed(uint32_t rank) {
   return {ErrorCode::kIo, fmt::format("rank {} could not begin on its GPU; it says why", rank)};
 }
 
-// Those who know each other stay with that. If one of two does not, both open new doors: one may
-// have met the other in a communicator that the other is still making.
+// How two nodes know each other, for the other one to compare with how it does. There are at most
+// 64 neighbours.
+uint32_t word_of(uint32_t here, uint32_t there) { return here << 16 | there; }
+
+// Those who know each other stay with that. If one of two does not, or as another neighbour, both
+// open new doors: one may have met the other in a communicator that the other is still making, and
+// of two that threads make at once each may have made another one last.
 Result<std::vector<uint32_t>> meet_all(Communicator& comm, DeviceNode& node,
                                        const std::vector<Who>& who,
                                        const std::vector<Where>& where) {
   const uint32_t self = comm.rank();
+  std::vector<uint32_t> neighbours(where.size());
   std::vector<uint32_t> known(where.size());
-  for (uint32_t r = 0; r < where.size(); ++r) known[r] = node.known(where[r].identity);
+  std::vector<uint32_t> mirrored(where.size());
+  for (uint32_t r = 0; r < where.size(); ++r) {
+    const DeviceNode::Met met = node.known(where[r].identity);
+    neighbours[r] = met.here;
+    known[r] = word_of(met.here, met.there);
+    mirrored[r] = word_of(met.there, met.here);
+  }
   TUTTI_ASSIGN(const std::vector<uint32_t> known_there, swap(comm, known));
-  std::vector<uint32_t> neighbours = known;
   std::vector<uint32_t> doors(where.size());
   const auto is_new = [&](uint32_t r) {
-    return r != self && (known[r] == 0 || known_there[r] == 0);
+    return r != self && (known[r] == 0 || known_there[r] != mirrored[r]);
   };
   Status status;
   for (uint32_t r = 0; r < where.size(); ++r) {

@@ -54,17 +54,17 @@ size_t DeviceNode::num_streams() {
   return streams_.size();
 }
 
-uint32_t DeviceNode::known(uint64_t identity) {
+DeviceNode::Met DeviceNode::known(uint64_t identity) {
   const std::lock_guard lock(mutex_);
   const auto found = neighbours_.find(identity);
-  return found != neighbours_.end() ? found->second : 0;
+  return found != neighbours_.end() ? found->second : Met{};
 }
 
 Status DeviceNode::meet(uint64_t identity, uint32_t neighbour,
                         const engine::cuda::Daemon::Acquaintance& other) {
   TUTTI_TRY(daemon_->meet(neighbour, other));
   const std::lock_guard lock(mutex_);
-  neighbours_[identity] = neighbour;
+  neighbours_[identity] = {neighbour, other.door};
   return {};
 }
 

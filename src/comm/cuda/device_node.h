@@ -42,8 +42,13 @@ class DeviceNode {
   [[nodiscard]] size_t num_streams();
   static constexpr size_t kManyStreams = 64;
 
-  // The neighbour that another node is; 0: it was not met yet.
-  [[nodiscard]] uint32_t known(uint64_t identity);
+  // Another node, as it was met last: which neighbour it is here, and this one there. Neighbours
+  // count from 1; 0: it was not met yet.
+  struct Met {
+    uint32_t here = 0;
+    uint32_t there = 0;
+  };
+  [[nodiscard]] Met known(uint64_t identity);
   [[nodiscard]] Status meet(uint64_t identity, uint32_t neighbour,
                             const engine::cuda::Daemon::Acquaintance& other);
 
@@ -67,7 +72,7 @@ class DeviceNode {
   std::mutex mutex_;  // guards what follows
   // By number. Whoever enqueues holds one, and so keeps it from being forgotten.
   std::map<uint64_t, std::shared_ptr<engine::cuda::Stream>> streams_;
-  std::map<uint64_t, uint32_t> neighbours_;  // by identity
+  std::map<uint64_t, Met> neighbours_;  // by identity
   std::vector<uint32_t> free_groups_;
   uint32_t num_groups_ = 0;
 };

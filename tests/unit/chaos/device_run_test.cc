@@ -85,6 +85,17 @@ TEST(DeviceChaos, TensorDataPipelineGroupsAreRight) {
                   .threads = true});
 }
 
+// Communicators that no other has all ranks of are made by many threads at once.
+TEST(DeviceChaos, GroupsOfManyThreadsMeetAtOnceAndAreRight) {
+  for (int i = 0; i < 3; ++i) {
+    run_on_devices({.num_ranks = 6,
+                    .num_collectives = 12,
+                    .rounds = 1,
+                    .pattern = Pattern::kGrid,
+                    .threads = true});
+  }
+}
+
 TEST(DeviceChaos, RanksThatWaitForTheDeviceAsThreadsDoGoOn) {
   EXPECT_GT(run_on_devices({.num_ranks = 3,
                             .num_collectives = 30,
