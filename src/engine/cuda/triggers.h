@@ -74,9 +74,9 @@ TUTTI_BOTH inline void end_triggered(DaemonState& state, const Context& context,
     // Pairs with the acquire in Preparations::outcome_of.
     store_release_host(&told.outcome, word);
   }
-  fetch_add(&state.num_streamed_over, 1);
-  // Pairs with the acquire of whoever waits. Last: it may be triggered again at once.
+  // Pairs with the acquire of whoever waits. From here on it may be triggered again.
   store_release_host(&prepared.done, 1);
+  fetch_add(&state.num_streamed_over, 1);
 }
 
 }  // namespace tutti::engine::cuda
