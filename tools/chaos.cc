@@ -10,6 +10,8 @@
 #include "base/job_environment.h"
 #include "base/try.h"
 #include "comm/job.h"
+#include "tools/chaos/device_job.h"
+#include "tools/chaos/gpu.h"
 #include "tools/chaos/kill.h"
 #include "tools/chaos/rank_run.h"
 #include "tools/chaos/soak.h"
@@ -26,6 +28,7 @@ struct Arguments {
   std::string pattern = "random";
   std::string max_bytes;
   std::string duration;
+  std::string device = "host";
   uint64_t num_seeds = 0;
   bool has_seed = false;
 };
@@ -37,6 +40,7 @@ constexpr const char* kFooter = R"(Examples:
   tutti chaos -n 3 --threads --seed 42 --json
   tutti chaos -n 4 --kill
   tutti chaos -n 4 --kill --for 10m
+  tutti chaos -n 4 --device cuda --seeds 100
 
 Every rank issues the same collectives on groups that overlap, each rank in an order of its own, and
 compares every element of every result. Rounds in any order and rounds in one order alternate, so
@@ -49,11 +53,15 @@ that their times can be compared. Patterns:
 With --kill one rank is killed at a random moment: the others must name it and go on without it, and
 nothing may be left behind. --for and --seeds repeat it all with the seeds that follow.
 
+With --device cuda ranks share a GPU and enqueue in several streams, and now and then wait for the
+whole device in the middle. Processes need NVIDIA's MPS for that.
+
 Exit codes: 0 all right, 1 something came out wrong, failed or was left behind, 2 bad use.)";
 
 Result<chaos::Settings> settings_from(const Arguments& a) {
   chaos::Settings settings = a.settings;
   settings.pattern = *chaos::parse_pattern(a.pattern);
+  settings.on_gpu = a.device == "cuda";
   if (!a.max_bytes.empty()) {
     TUTTI_ASSIGN(settings.max_bytes, parse_bytes(a.max_bytes));
   }
@@ -76,7 +84,8 @@ int fail_on(const Communicator& world, const Error& error) {
   return kNo;
 }
 
-int run_rank(const chaos::Settings& settings, Communicator& world) {
+int run_rank(const chaos::Settings& settings, const chaos::Soak& soak, Communicator& world) {
+  if (settings.on_gpu) return chaos::run_rank_on_gpu(settings, soak, world);
   auto run = chaos::RankRun::prepare(settings, world);
   if (!run) return fail_on(world, run.error());
   if (!settings.threads) (*run)->set_read_switches(switches_of_process());
@@ -89,14 +98,14 @@ int run_rank(const chaos::Settings& settings, Communicator& world) {
   return summary->num_wrong == 0 ? kYes : kNo;
 }
 
-int run_threads(const chaos::Settings& settings) {
+int run_threads(const chaos::Settings& settings, const chaos::Soak& soak) {
   auto ranks = Communicator::threads(settings.num_ranks);
   if (!ranks) return fail(ranks.error());
   std::vector<int> codes(settings.num_ranks, kYes);
   std::vector<std::thread> threads;
   for (uint32_t r = 0; r < settings.num_ranks; ++r) {
     threads.emplace_back([&, r] {
-      codes[r] = run_rank(settings, (*ranks)[r]);
+      codes[r] = run_rank(settings, soak, (*ranks)[r]);
       // Nobody would tell the others that this one is gone.
       if (codes[r] != kYes) {
         std::fflush(nullptr);
@@ -108,12 +117,19 @@ int run_threads(const chaos::Settings& settings) {
   return codes[0];
 }
 
-int run_processes(const chaos::Settings& settings) {
+int run_processes(const chaos::Settings& settings, const Arguments& a) {
   launch::JobOptions options;
   options.num_ranks = settings.num_ranks;
   options.path = "/proc/self/exe";
   options.command = {"tutti"};
   for (const std::string& word : command_of(settings)) options.command.push_back(word);
+  if (settings.on_gpu) {
+    // Ranks on a GPU go from seed to seed themselves: opening it takes longer than a run.
+    if (!a.duration.empty()) options.command.insert(options.command.end(), {"--for", a.duration});
+    if (a.num_seeds != 0) {
+      options.command.insert(options.command.end(), {"--seeds", std::to_string(a.num_seeds)});
+    }
+  }
   options.out_prefix = launch::Prefix::kNone;
   options.err_prefix = launch::Prefix::kNone;
   if (settings.kill) return chaos::run_with_kill(settings, options);
@@ -124,18 +140,21 @@ int run_processes(const chaos::Settings& settings) {
 int run(const Arguments& a) {
   const Result<chaos::Settings> settings = settings_from(a);
   if (!settings) return fail(settings.error());
+  if (settings->on_gpu) {
+    if (const Status has_gpus = chaos::check_has_gpus(); !has_gpus) return fail(has_gpus.error());
+  }
+  const Result<chaos::Soak> soak = chaos::soak_from(a.duration, a.num_seeds);
+  if (!soak) return fail(soak.error());
   const auto job = base::read_job_environment();
   if (!job) return fail(job.error());
   if (*job) {
     Result<Communicator> world = Communicator::from_environment();
     if (!world) return fail(world.error());
     return settings->kill ? chaos::run_rank_with_kill(*settings, *world)
-                          : run_rank(*settings, *world);
+                          : run_rank(*settings, *soak, *world);
   }
-  const Result<chaos::Soak> soak = chaos::soak_from(a.duration, a.num_seeds);
-  if (!soak) return fail(soak.error());
-  if (soak->is_wanted()) return chaos::run_soak(*settings, *soak);
-  return settings->threads ? run_threads(*settings) : run_processes(*settings);
+  if (soak->is_wanted() && !settings->on_gpu) return chaos::run_soak(*settings, *soak);
+  return settings->threads ? run_threads(*settings, *soak) : run_processes(*settings, a);
 }
 
 void add_amounts(CLI::App& verb, Arguments& a) {
@@ -166,6 +185,20 @@ void add_amounts(CLI::App& verb, Arguments& a) {
       ->capture_default_str();
 }
 
+void add_device(CLI::App& verb, Arguments& a) {
+  CLI::Option* const device =
+      verb.add_option("--device", a.device, "Where collectives run: host, or cuda, on one GPU")
+          ->check(CLI::IsMember({"host", "cuda"}))
+          ->capture_default_str();
+  verb.add_option("--streams", a.settings.num_streams, "Of each rank on the GPU; default: 2 to 4")
+      ->check(CLI::Range(1U, 32U))
+      ->needs(device);
+  verb.add_option("--waits", a.settings.num_waits, "For the whole GPU, a round and rank")
+      ->check(CLI::Range(0U, 1'000'000U))
+      ->capture_default_str()
+      ->needs(device);
+}
+
 }  // namespace
 
 void add_chaos(CLI::App& app, Action& action) {
@@ -180,6 +213,7 @@ void add_chaos(CLI::App& app, Action& action) {
   verb->add_option("--pattern", a->pattern, "Which operations, in which orders")
       ->check(CLI::IsMember(patterns))
       ->capture_default_str();
+  add_device(*verb, *a);
   verb->add_flag("--threads", a->settings.threads, "Ranks are threads, not processes");
   verb->add_flag("--kill", a->settings.kill, "Kill a random rank; the others must name it");
   verb->add_option("--for", a->duration, "Repeat with other seeds for so long: 30s, 10m, 1h");

@@ -3,11 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <barrier>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/cuda/bench_run.h"
 #include "engine/cuda/cuda_device.h"
 #include "engine/cuda/daemon.h"
 #include "engine/cuda/fold.h"
@@ -25,22 +24,15 @@
 
 namespace tutti::bench {
 
-#define TUTTI_CUDA_CHECK(call)                                            \
-  do {                                                                    \
-    if (const cudaError_t error = (call); error != cudaSuccess) {         \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
-      std::exit(1);                                                       \
-    }                                                                     \
+#define TUTTI_CUDA_CHECK(call)                                                  \
+  do {                                                                          \
+    if (const cudaError_t error = (call); error != cudaSuccess) {               \
+      ::tutti::bench::die(std::string(#call ": ") + cudaGetErrorString(error)); \
+    }                                                                           \
   } while (false)
 
 // Of an H200, measured: device to device, read and write.
 inline constexpr double kCopyBytesPerUs = 4.28e6;
-
-inline double now_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 struct DeviceCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -57,6 +49,21 @@ struct DeviceCollective {
   std::vector<engine::cuda::LoadedProgram> programs;
   std::vector<uint64_t> input_bytes;
   std::vector<uint64_t> output_bytes;
+};
+
+// What the first of several threads says, for all of them.
+class Agreement {
+ public:
+  uint64_t operator()(uint32_t rank, std::barrier<>& all, uint64_t value) {
+    if (rank == 0) value_ = value;
+    all.arrive_and_wait();
+    const uint64_t agreed = value_;
+    all.arrive_and_wait();  // the next value may be said
+    return agreed;
+  }
+
+ private:
+  std::atomic<uint64_t> value_{0};
 };
 
 class DeviceRanks {
@@ -111,17 +118,14 @@ class DeviceRanks {
   engine::cuda::Daemon::Ticket submit(uint32_t rank, DeviceCollective& what, uint64_t id,
                                       const void* input, void* output, double factor = 1) {
     auto ticket = daemons_[rank]->submit(request(rank, what, id, input, output, factor));
-    if (!ticket) {
-      std::fprintf(stderr, "submit: %s\n", ticket.error().message.c_str());
-      std::exit(1);
-    }
+    if (!ticket) die("submit: " + ticket.error().message);
     return *ticket;
   }
   void wait(uint32_t rank, const engine::cuda::Daemon::Ticket& ticket) {
     const auto how = daemons_[rank]->wait(ticket, uint64_t{20} * 1'000'000'000);
     if (how.outcome == static_cast<uint32_t>(engine::cuda::Outcome::kDone)) return;
-    std::fprintf(stderr, "rank %u: outcome %u after 20 s\n", rank, how.outcome);
-    std::_Exit(1);
+    die("rank " + std::to_string(rank) + ": outcome " + std::to_string(how.outcome) +
+        " after 20 s at most");
   }
 
   // A thread a rank, that starts together with the others.
@@ -130,7 +134,7 @@ class DeviceRanks {
     std::vector<std::thread> threads;
     for (uint32_t r = 0; r < num_ranks(); ++r) {
       threads.emplace_back([&, r] {
-        cudaSetDevice(0);
+        TUTTI_CUDA_CHECK(cudaSetDevice(0));
         job(r, all);
       });
     }

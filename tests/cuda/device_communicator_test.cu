@@ -1,10 +1,6 @@
 // Device communicators on a GPU that several ranks share: as threads, and as processes, which this
 // program starts of itself.
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -12,9 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "bench/cuda/rank_processes.h"
 #include "tests/cuda/device_job.h"
-
-extern char** environ;
 
 namespace tutti::test {
 namespace {
@@ -68,46 +63,13 @@ int run_process() {
   return wrong == 0 ? 0 : 1;
 }
 
-bool is_set_in(const std::vector<std::string>& variables, const char* other) {
-  const std::string name = std::string(other).substr(0, std::string(other).find('=') + 1);
-  for (const std::string& variable : variables) {
-    if (variable.compare(0, name.size(), name) == 0) return true;
-  }
-  return false;
-}
-
 // Whether all ended well.
 bool run_processes(uint32_t num_ranks, uint64_t seed) {
-  char directory[] = "/tmp/tutti-test-XXXXXX";
-  if (mkdtemp(directory) == nullptr) return false;
-  std::vector<pid_t> processes;
-  for (uint32_t r = 0; r < num_ranks; ++r) {
-    std::vector<std::string> variables = {
-        "TUTTI_RANK=" + std::to_string(r), "TUTTI_NUM_RANKS=" + std::to_string(num_ranks),
-        "TUTTI_JOB_ID=" + std::string(32, 'd'), std::string("TUTTI_JOB_DIR=") + directory,
-        std::string(kSeed) + "=" + std::to_string(seed)};
-    // Each name once: this program may itself be a rank of something.
-    std::vector<char*> environment;
-    for (std::string& variable : variables) environment.push_back(variable.data());
-    for (char** it = environ; *it != nullptr; ++it) {
-      if (!is_set_in(variables, *it)) environment.push_back(*it);
-    }
-    environment.push_back(nullptr);
-    char self[] = "/proc/self/exe";
-    char* arguments[] = {self, nullptr};
-    pid_t process = 0;
-    if (posix_spawn(&process, self, nullptr, nullptr, arguments, environment.data()) != 0)
-      return false;
-    processes.push_back(process);
-  }
-  bool all_well = true;
-  for (const pid_t process : processes) {
-    int status = 0;
-    waitpid(process, &status, 0);
-    all_well = all_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  }
-  rmdir(directory);
-  return all_well;
+  char self[] = "device_communicator_test";
+  char* const arguments[] = {self};
+  bench::RankProcesses processes(num_ranks, arguments,
+                                 {std::string(kSeed) + "=" + std::to_string(seed)});
+  return processes.wait_for_all();
 }
 
 TEST(DeviceCommunicator, ProcessesInAnyOrder) {

@@ -6,9 +6,14 @@
 // With TUTTI_WITH_CUDA it is compiled against NVIDIA's headers and can be run over their library
 // and over ours, on a GPU: tests/cuda/nccl/opposite_orders.sh. Without, over daemons that are
 // threads of the host.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -26,6 +31,21 @@ constexpr int kRanks = 2;
 constexpr int kComms = 2;
 constexpr int kRounds = 20;
 constexpr size_t kElems = 100'000;
+
+// What each rank does, for whoever ends the program since it does not end by itself.
+std::atomic<const char*> g_doing[kRanks] = {"nothing yet", "nothing yet"};
+
+void tell_and_end(int /*signal*/) {
+  const auto say = [](const char* text) {
+    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(1);
+  };
+  for (int rank = 0; rank < kRanks; ++rank) {
+    say(rank == 0 ? "rank 0 is in: " : "rank 1 is in: ");
+    say(g_doing[rank].load());
+    say("\n");
+  }
+  _exit(1);
+}
 
 void expect(bool holds, const char* what) {
   if (holds) return;
@@ -93,30 +113,37 @@ class Row {
 #endif
 
 void be_rank(const ncclUniqueId* ids, int rank) {
+  const auto begin = [rank](const char* what) { g_doing[rank] = what; };
+  begin("opening the GPU");
   use_device(rank);
   ncclComm_t comms[kComms] = {};
   Row rows[kComms];
   for (int i = 0; i < kComms; ++i) {
+    begin(i == 0 ? "making the first communicator" : "making the second communicator");
     expect(ncclCommInitRank(&comms[i], kRanks, ids[i], rank) == ncclSuccess, "init");
   }
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kComms; ++i) rows[i].set(100 * i + rank + round);
     for (int place = 0; place < kComms; ++place) {
       const int i = rank == 0 ? place : kComms - 1 - place;
+      begin(i == 0 ? "the call on the first communicator" : "the call on the second communicator");
       expect(ncclAllReduce(rows[i].at(), rows[i].at(), kElems, ncclInt64, ncclSum, comms[i],
                            rows[i].stream()) == ncclSuccess,
              "all_reduce");
     }
     for (int i = 0; i < kComms; ++i) {
+      begin(i == 0 ? "the wait for the first all_reduce" : "the wait for the second all_reduce");
       expect(rows[i].last() == 2 * (100 * i + round) + 1, "the sum");
     }
   }
+  begin("destroying communicators");
   for (ncclComm_t comm : comms) expect(ncclCommDestroy(comm) == ncclSuccess, "destroy");
 }
 
 }  // namespace
 
 int main() {
+  std::signal(SIGTERM, tell_and_end);
   ncclUniqueId ids[kComms];
   for (ncclUniqueId& id : ids) expect(ncclGetUniqueId(&id) == ncclSuccess, "id");
   std::vector<std::thread> ranks;

@@ -41,17 +41,54 @@ class ThreadMachine {
   static void keep_leader() {}
   static void mark(engine::cuda::Stage /*stage*/) {}
 
-  bool next(engine::cuda::Submission& submission) {
-    if (next_triggered(submission)) return true;
+  engine::cuda::Submission* next() {
+    if (next_triggered(submission_)) return &submission_;
     const uint32_t number = state_.leader.num_submitted;
     const engine::cuda::Unit* const at =
         state_.submissions +
         uint64_t{number % engine::cuda::kSubmissions} * engine::cuda::kSubmissionUnits;
     for (uint32_t i = 0; i < engine::cuda::kSubmissionUnits; ++i) {
-      if (!engine::cuda::read_unit(at, i, number + 1, submission)) return false;
+      if (!engine::cuda::read_unit(at, i, number + 1, submission_)) return nullptr;
     }
-    return true;
+    return &submission_;
   }
+
+  // --- lanes: all in one ---
+
+  engine::cuda::AtOnce run_at_once(const engine::cuda::Submission& issued,
+                                   const engine::cuda::DeviceProgram& program, uint32_t stamp,
+                                   uint64_t limit_ns) {
+    at_once_ = {{}, &issued, &program, limit_ns, stamp, engine::cuda::AtOnce::kNo};
+    return engine::cuda::AtOnceRun(state_, state_.leader, at_once_, tile_, *this).run();
+  }
+  template <class F>
+  void each(uint32_t n, F f) {
+    for (uint32_t i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  void first(F f) {
+    f();
+  }
+  template <class F>
+  uint32_t most(uint32_t n, F f) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n; ++i) most = std::max(most, f(i));
+    return most;
+  }
+  template <class F>
+  bool agreed(F f) {
+    return f();
+  }
+  template <class Load, class F, class Store>
+  void load_beside(uint32_t n, Load load, F f, Store store) {
+    for (uint32_t i = 0; i < n; ++i) store(i, load(i));
+    f();
+  }
+  const engine::cuda::Hello* letter(uint32_t rank) { return read_letter(rank, letters_[rank]); }
+  const engine::cuda::Hello& seen_letter(uint32_t rank) const { return letters_[rank]; }
+  static void drop_letter(uint32_t /*rank*/) {}  // reading it has counted it
+  [[nodiscard]] bool has_more_calls() const { return has_more(); }
+  static void sum(const Fold& fold) { engine::fold_elements(fold, 0, 1); }
 
   [[nodiscard]] bool has_more() const {
     const uint32_t number = state_.leader.num_submitted;
@@ -61,18 +98,7 @@ class ThreadMachine {
     return engine::cuda::load_unit(at).words[3] == number + 1;
   }
   static void keep_letter() {}  // it is where it was
-  const engine::cuda::Hello* next_letter(uint32_t rank) {
-    const engine::cuda::Neighbour& from = state_.leader.neighbours[rank];
-    const uint32_t stamp = from.num_read + 1;
-    const engine::cuda::Unit* const at =
-        from.mailbox_here +
-        uint64_t{from.num_read % engine::cuda::kLetters} * engine::cuda::kHelloUnits;
-    if (!engine::cuda::read_unit(at, 0, stamp, letter_)) return nullptr;
-    for (uint32_t i = 1; i < letter_.num_units; ++i) {
-      if (!engine::cuda::read_unit(at, i, stamp, letter_)) return nullptr;
-    }
-    return &letter_;
-  }
+  const engine::cuda::Hello* next_letter(uint32_t rank) { return read_letter(rank, letter_); }
 
   // At the end of a launch: the host is to launch again for what was triggered and not taken.
   void leave_triggered() const {
@@ -84,6 +110,19 @@ class ThreadMachine {
   }
 
  private:
+  const engine::cuda::Hello* read_letter(uint32_t rank, engine::cuda::Hello& letter) const {
+    const engine::cuda::Neighbour& from = state_.leader.neighbours[rank];
+    const uint32_t stamp = from.num_read + 1;
+    const engine::cuda::Unit* const at =
+        from.mailbox_here +
+        uint64_t{from.num_read % engine::cuda::kLetters} * engine::cuda::kHelloUnits;
+    if (!engine::cuda::read_unit(at, 0, stamp, letter)) return nullptr;
+    for (uint32_t i = 1; i < letter.num_units; ++i) {
+      if (!engine::cuda::read_unit(at, i, stamp, letter)) return nullptr;
+    }
+    return &letter;
+  }
+
   bool next_triggered(engine::cuda::Submission& submission) {
     const uint32_t num_prepared = engine::cuda::load_acquire(&state_.num_prepared);
     for (uint32_t i = 0; i < num_prepared; ++i) {
@@ -99,6 +138,9 @@ class ThreadMachine {
 
   DaemonState& state_;
   Fold tile_{};
+  engine::cuda::Submission submission_{};
+  engine::cuda::AtOnceDesk at_once_{};
+  std::vector<engine::cuda::Hello> letters_{engine::cuda::kMostRanks};
   engine::cuda::Hello letter_{};
   engine::cuda::NearPrograms programs_{};
   engine::cuda::Desk desk_{};
@@ -349,13 +391,15 @@ Status ThreadDevice::add(engine::cuda::StreamHandle stream, std::function<void()
 }
 
 Status ThreadDevice::write_word(engine::cuda::StreamHandle stream, uint32_t* word, uint32_t value) {
-  // Pairs with the acquire of the leader, and of the watch.
+  // Pairs with the acquire of the watch.
   return add(stream, [=] { engine::cuda::store_release(word, value); });
 }
 
-Status ThreadDevice::hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
-                          uint32_t gate) {
-  return add(stream, [this, words, gate] {
+Status ThreadDevice::arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
+                         uint32_t number, uint32_t gate) {
+  return add(stream, [this, words, number, gate] {
+    // Pairs with the acquire of the leader.
+    engine::cuda::store_release(&words->armed, number);
     // Liveness: the operations end, at their deadline if not before, or the device does.
     while (!is_dead_ && engine::is_earlier(engine::cuda::load_acquire(&words->gate), gate)) {
       std::this_thread::yield();

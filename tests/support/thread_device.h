@@ -48,8 +48,8 @@ class ThreadDevice : public engine::cuda::Device {
   // Streams are ThreadStreams; the handle kOwnStream is another one in each thread, and null is the
   // device's own, if it has one.
   Status write_word(engine::cuda::StreamHandle stream, uint32_t* word, uint32_t value) override;
-  Status hold(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words,
-              uint32_t gate) override;
+  Status arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words, uint32_t number,
+             uint32_t gate) override;
   Status copy(engine::cuda::StreamHandle stream, void* to, const void* from,
               uint64_t bytes) override;
   Result<uint64_t> stream_id(engine::cuda::StreamHandle stream) override;

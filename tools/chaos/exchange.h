@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tools/chaos/workload.h"
@@ -23,6 +24,9 @@ class Exchange {
   void fill();
   // Valid until the exchange is gone; its name must be given by the caller.
   [[nodiscard]] Call call() const;
+  // The memory that input and output are in.
+  [[nodiscard]] std::span<const std::byte> first() const { return first_; }
+  [[nodiscard]] std::span<const std::byte> second() const { return second_; }
   // How many elements of the output are not what they must be.
   [[nodiscard]] uint64_t num_wrong() const;
 

@@ -4,13 +4,16 @@
 // A wrong result is counted and the run goes on; an operation that fails ends it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/chaos/device_plan.h"
 #include "tools/chaos/exchange.h"
 #include "tools/chaos/settings.h"
 #include "tools/chaos/workload.h"
@@ -44,6 +47,8 @@ struct RankTally {
   bool has_switches = false;
   uint64_t num_wrong = 0;   // elements
   std::string first_wrong;  // which task, in which round
+  // For the whole device, by DeviceWait.
+  std::array<uint64_t, std::size(kDeviceWaits)> waits{};
 };
 
 class RankRun {

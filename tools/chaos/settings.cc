@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/try.h"
+
 namespace tutti::tools::chaos {
 namespace {
 
@@ -18,6 +20,29 @@ uint64_t fitting_max_bytes(uint32_t num_collectives) {
 }
 
 Error refuse(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+// Streams that wait on connections of the GPU which daemons need hang: docs/design/gpu.md. Threads
+// share the connections of one process.
+uint32_t safe_streams(const Settings& s) {
+  constexpr uint32_t kMost = 4;
+  constexpr uint32_t kOfProcess = 16;
+  return s.threads ? std::clamp(kOfProcess / s.num_ranks, 2U, kMost) : kMost;
+}
+
+Status check_gpu(const Settings& s) {
+  constexpr uint32_t kMostRanks = 64;
+  if (s.kill) return refuse("--kill is for ranks on the host; leave out --device cuda");
+  if (s.num_issuers != 1) return refuse("--issuers is for ranks on the host");
+  if (s.num_ranks > kMostRanks) return refuse("a GPU holds at most 64 ranks; take -n 64 or fewer");
+  const bool needs_two = s.pattern == Pattern::kLatin || s.pattern == Pattern::kTorchrec;
+  if (needs_two && s.num_streams == 1) {
+    return refuse(
+        fmt::format("--pattern {} needs two streams a rank: in one, calls wait for each "
+                    "other in their order; take --streams 2",
+                    to_string(s.pattern)));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -47,6 +72,9 @@ Result<Settings> completed(Settings s) {
   s.in_flight = std::min(s.in_flight, s.num_collectives);
   if (s.max_bytes == 0) s.max_bytes = fitting_max_bytes(s.num_collectives);
   if (s.max_bytes < 8) return refuse(fmt::format("--max-bytes {}: at least 8", s.max_bytes));
+  if (!s.on_gpu) return s;
+  TUTTI_TRY(check_gpu(s));
+  if (s.num_streams == 0) s.num_streams = safe_streams(s);
   return s;
 }
 
@@ -74,6 +102,10 @@ std::vector<std::string> command_of(const Settings& s) {
   if (s.threads) words.emplace_back("--threads");
   if (s.kill) words.emplace_back("--kill");
   if (s.json) words.emplace_back("--json");
+  if (!s.on_gpu) return words;
+  add("--device", "cuda");
+  add_unless(safe_streams(s), "--streams", s.num_streams);
+  add_unless(usual.num_waits, "--waits", s.num_waits);
   return words;
 }
 

@@ -39,6 +39,9 @@ struct Settings {
   bool threads = false;      // ranks are threads
   bool kill = false;         // one rank is killed, at random
   bool json = false;
+  bool on_gpu = false;       // ranks call device communicators; what follows is about them
+  uint32_t num_streams = 0;  // of a rank; 0: as many as are safe
+  uint32_t num_waits = 4;    // for the whole device, a round and rank, on average
 };
 
 // Fills in what was left open, and refuses what cannot be.

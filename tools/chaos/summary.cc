@@ -78,6 +78,12 @@ void print_json(const Summary& summary, const Settings& s, const Workload& workl
   json["one_order"] = json_of(summary.one, has_switches);
   json["most_switches"] =
       has_switches ? nlohmann::json(*summary.most_switches) : nlohmann::json(nullptr);
+  if (s.on_gpu) {
+    json["streams"] = s.num_streams;
+    for (size_t i = 0; i < summary.waits.size(); ++i) {
+      json["waits"][std::string(to_string(kDeviceWaits[i]))] = summary.waits[i];
+    }
+  }
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -88,6 +94,18 @@ std::string describe_groups(const Workload& workload) {
     text += fmt::format("{}{{{}}}", text.empty() ? "" : " ", fmt::join(members, ","));
   }
   return text;
+}
+
+// "12 (synchronize 4, memory 5, default stream 2, first launch 1)"
+std::string describe_waits(const Summary& summary) {
+  uint64_t num = 0;
+  std::string each;
+  for (size_t i = 0; i < summary.waits.size(); ++i) {
+    num += summary.waits[i];
+    each += fmt::format("{}{} {}", each.empty() ? "" : ", ", to_string(kDeviceWaits[i]),
+                        summary.waits[i]);
+  }
+  return fmt::format("{} ({})", num, each);
 }
 
 std::vector<std::string> time_row(const char* name, const OrderSummary& order, bool has_switches) {
@@ -126,6 +144,9 @@ Result<Summary> summarise(Communicator& world, const Settings& settings, const R
   uint64_t most = tally.most_switches;
   TUTTI_TRY(world.all_reduce(std::span(&most, 1), {.op = Op::kMax}).wait());
   if (tally.has_switches) summary.most_switches = most;
+  if (!settings.on_gpu) return summary;
+  summary.waits = tally.waits;
+  TUTTI_TRY(world.all_reduce(std::span<uint64_t>(summary.waits)).wait());
   return summary;
 }
 
@@ -135,6 +156,10 @@ void print(const Summary& summary, const Settings& s, const Workload& workload) 
   fmt::print("{} ranks ({}), pattern {}: {} collectives of up to {}, {} in flight, {} rounds\n",
              s.num_ranks, s.threads ? "threads" : "processes", to_string(s.pattern),
              s.num_collectives, format_bytes(s.max_bytes), s.in_flight, s.rounds);
+  if (s.on_gpu) {
+    fmt::print("on a GPU: {} streams a rank; waits for the whole device: {}\n", s.num_streams,
+               describe_waits(summary));
+  }
   fmt::print("groups: {}\n\n", describe_groups(workload));
   Table table({"time of a round", "p50", "p99", "p99.9", "rounds/s", "switches a collective",
                "looks in vain"});

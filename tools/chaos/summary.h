@@ -26,6 +26,8 @@ struct Summary {
   uint64_t num_operations = 0;  // of all ranks, in rounds of both kinds
   uint64_t num_wrong = 0;       // elements
   std::optional<uint64_t> most_switches;
+  // Of all ranks, for their whole device: by DeviceWait.
+  std::array<uint64_t, std::size(kDeviceWaits)> waits{};
 };
 
 // Called by all ranks together.

@@ -12,22 +12,44 @@ namespace tutti::engine::cuda {
 
 enum class Turn : uint8_t { kNone, kVain, kMoved };
 
-// The caller learns of it; then the home may be used again at any time. What went well is one word:
-// every word to the host costs as much as the operation.
+// The caller learns of it. What went well is one word: every word to the host costs as much as the
+// operation. What fails opens the gate too: a stream that stands still for ever helps nobody.
+TUTTI_BOTH inline void tell_end(DaemonState& state, const Submission& issued, Outcome outcome,
+                                uint32_t switches) {
+  const uint32_t seen = switches < kMostSwitches ? switches : kMostSwitches;
+  // Pairs with the acquire of whoever waits.
+  fence_before_host_signals();
+  if (StreamWords* const stream = issued.stream) {
+    add_host_signal(&stream->gate, 1);
+    add_relaxed(&state.num_streamed_over, 1);
+  }
+  store_host_signal(&issued.completion->outcome,
+                    static_cast<uint32_t>(outcome) | seen << kSwitchShift);
+}
+
+// Then the home may be used again at any time.
 TUTTI_BOTH inline void complete(DaemonState& state, const Context& context, Outcome outcome,
                                 uint32_t switches, const Stall* stall = nullptr) {
   if (context.issued.prepared != nullptr) return end_triggered(state, context, outcome, stall);
   Completion& told = *context.issued.completion;
   if (outcome != Outcome::kDone) tell(told, context, stall);
-  const uint32_t seen = switches < kMostSwitches ? switches : kMostSwitches;
-  StreamWords* const stream = context.issued.stream;
-  // Pairs with the acquire of whoever waits. What fails opens the gate too: a stream that stands
-  // still for ever helps nobody.
-  if (stream != nullptr) {
-    add_release_host(&stream->gate, 1);
-    fetch_add(&state.num_streamed_over, 1);
-  }
-  store_release_host(&told.outcome, static_cast<uint32_t>(outcome) | seen << kSwitchShift);
+  tell_end(state, context.issued, outcome, switches);
+}
+
+// What went well, of which nothing is told but that.
+TUTTI_BOTH inline void complete_well(DaemonState& state, const Submission& issued) {
+  if (issued.prepared != nullptr) return tell_trigger_over(state, *issued.prepared);
+  tell_end(state, issued, Outcome::kDone, 0);
+}
+
+// All of a fold but where it reads and writes.
+TUTTI_BOTH inline void prepare_sum(Fold& tile, const transport::Signature& signature,
+                                   uint32_t num_members) {
+  tile.num_dsts = 1;
+  tile.type = signature.type;
+  tile.op = signature.op;
+  tile.is_scaled = signature.op == static_cast<uint8_t>(Op::kPremulSum) ? 1 : 0;
+  tile.divisor = signature.op == static_cast<uint8_t>(Op::kAvg) ? num_members : 0;
 }
 
 template <class Machine>

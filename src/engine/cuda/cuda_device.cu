@@ -245,9 +245,10 @@ Status CudaDevice::write_word(StreamHandle stream, uint32_t* word, uint32_t valu
   return write_in_stream(static_cast<cudaStream_t>(stream), word, value);
 }
 
-Status CudaDevice::hold(StreamHandle stream, StreamWords* words, uint32_t gate) {
+Status CudaDevice::arm(StreamHandle stream, StreamWords* words, uint32_t number, uint32_t gate) {
   const UsingDevice using_device(ordinal_);
-  return wait_in_stream(static_cast<cudaStream_t>(stream), &words->gate, gate);
+  return write_and_wait_in_stream(static_cast<cudaStream_t>(stream), {&words->armed, number},
+                                  {&words->gate, gate});
 }
 
 Status CudaDevice::copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) {

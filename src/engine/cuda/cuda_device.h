@@ -34,7 +34,7 @@ class CudaDevice : public Device {
   Result<std::byte*> map(const SharedRegion& region) override;
 
   Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) override;
-  Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) override;
+  Status arm(StreamHandle stream, StreamWords* words, uint32_t number, uint32_t gate) override;
   Status copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) override;
   Result<uint64_t> stream_id(StreamHandle stream) override;
 

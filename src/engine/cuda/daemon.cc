@@ -165,13 +165,40 @@ Status check_places(const DeviceRequest& request) {
 }
 
 Result<Daemon::Ticket> Daemon::submit(const DeviceRequest& request) {
+  TUTTI_ASSIGN(const Ticket ticket, take_place(request));
+  if (Status status = hand_over(request, ticket); !status) return std::move(status.error());
+  return ticket;
+}
+
+Result<Daemon::Ticket> Daemon::take_place(const DeviceRequest& request) {
   TUTTI_TRY(check_places(request));
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(failure_);
   TUTTI_ASSIGN(const LoadedProgram::Slot slot, request.program->take_slot());
-  TUTTI_TRY(write_submission(submission_of(request, slot)));
-  TUTTI_TRY(launch_if_left());
   return Ticket{request.program, slot};
+}
+
+// A leader that is about to leave says so and then looks at the number, which here is written
+// before it is looked whether the leader leaves: so one of them sees the other.
+Status Daemon::expect() {
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(failure_);
+  std::atomic_ref(host_->num_expected).fetch_add(1, std::memory_order_seq_cst);
+  Status status = launch_if_left();
+  if (!status) expect_no_more();
+  return status;
+}
+
+void Daemon::expect_no_more() {
+  // Pairs with the acquire of a leader that is about to leave: it sees what was handed over.
+  std::atomic_ref(host_->num_expected).fetch_sub(1, std::memory_order_release);
+}
+
+Status Daemon::hand_over(const DeviceRequest& request, const Ticket& ticket) {
+  const std::lock_guard lock(mutex_);
+  TUTTI_TRY(failure_);
+  TUTTI_TRY(write_submission(submission_of(request, ticket.slot)));
+  return launch_if_left();
 }
 
 Result<Daemon::Preparation> Daemon::prepare(const DeviceRequest& request) {

@@ -84,6 +84,14 @@ class Daemon {
     LoadedProgram::Slot slot{};
   };
   [[nodiscard]] Result<Ticket> submit(const DeviceRequest& request);
+  // The same in parts. Between `expect` and `expect_no_more`, each call of which ends one of those,
+  // the daemon is there and does not leave by itself. What `take_place` gave is handed over or
+  // given back; handing over fails when the device has failed, and else not.
+  [[nodiscard]] Result<Ticket> take_place(const DeviceRequest& request);
+  static void give_back(const Ticket& ticket) { ticket.program->give_back(ticket.slot); }
+  [[nodiscard]] Status expect();
+  [[nodiscard]] Status hand_over(const DeviceRequest& request, const Ticket& ticket);
+  void expect_no_more();
   [[nodiscard]] static bool is_over(const Ticket& ticket);
   // How it ended. The ticket is used up if it has; kUnderWay when `limit_ns` are over.
   Completion wait(const Ticket& ticket, uint64_t limit_ns);

@@ -60,6 +60,8 @@ struct HostWords {
   uint32_t leave;      // asks the launch of that number to end
   uint32_t workers;    // the launch of workers that the leader asks for
   uint32_t wanted;     // a region of a neighbour's memory that must be reached
+  // By the host: submissions that are about to be written, before which the daemon does not leave.
+  uint32_t num_expected;
   uint32_t triggered;  // something was triggered since the last launch, or was under way at its end
 };
 
@@ -81,11 +83,23 @@ struct Presence {
   // So long workers that are all here may stand still: blocks of peers that they wait for may have
   // no room beside them. Then they go, and the leader does their work.
   uint64_t standstill_ns = 10'000'000;
+  // So long an operation that could be over at once (at_once.h) waits for its members, and nothing
+  // else is done here; much less if there is something else to do. Ranks that call together are
+  // some microseconds apart.
+  uint64_t meet_ns = 50'000;
 };
 
 // Of one launch of a block. A look costs about as much as leaving an operation does.
 struct BlockQueue : TaskQueue {
   TUTTI_BOTH BlockQueue() : TaskQueue({.turns = 8, .looks = 4}) {}
+};
+
+// Operations of streams that have not come to them: so many lie at hand, the rest at home.
+inline constexpr uint32_t kParked = 4;
+struct Parked {
+  Submission issued;
+  uint32_t is_used;
+  uint32_t unused;
 };
 
 // The leader's own, which it has in fast memory while it runs.
@@ -108,6 +122,12 @@ struct LeaderState {
   Context* operations[kBuckets];
   EarlyNode* early[kBuckets];
   uint32_t num_known_taken;  // of what was published: by all workers
+  uint32_t num_parked;
+  Parked parked[kParked];
+  Submission from_home;       // that has begun
+  uint32_t num_at_once;       // operations that were over at once
+  uint32_t num_vain_at_once;  // in a row that were not,
+  uint32_t num_to_skip;       // and how many now do not try
   uint32_t unused;
   uint8_t num_waited[kMostRanks];  // rounds that a letter of each rank has waited for the call here
   Neighbour neighbours[kMostRanks];

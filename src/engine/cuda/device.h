@@ -79,8 +79,10 @@ class Device {
   // The stream writes the value when it comes to it, and what it did before is seen by who reads
   // it. The word is in memory of the device, or in memory that it shares with the host.
   [[nodiscard]] virtual Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) = 0;
-  // The stream waits until so many of its operations are over.
-  [[nodiscard]] virtual Status hold(StreamHandle stream, StreamWords* words, uint32_t gate) = 0;
+  // The stream says in its words that it has come to a number, as write_word does, and then waits
+  // until so many of its operations are over. Takes both or none.
+  [[nodiscard]] virtual Status arm(StreamHandle stream, StreamWords* words, uint32_t number,
+                                   uint32_t gate) = 0;
   // In the order of the stream.
   [[nodiscard]] virtual Status copy(StreamHandle stream, void* to, const void* from,
                                     uint64_t bytes) = 0;

@@ -1,7 +1,7 @@
 // A block of the daemon: one thread decides (leader.h, block.h), most others move bytes when it
 // says so. In the first block one warp reads what the host submits, so that nobody else waits for
-// the bus, one looks at the words of what may be triggered, and some read the letters of other
-// ranks. They meet in shared memory.
+// the bus, one looks at the words of what may be triggered, some read the letters of other ranks,
+// and one does small operations at once. They meet in shared memory.
 #include <new>
 
 #include "engine/cuda/fold.cuh"
@@ -29,6 +29,7 @@ constexpr uint64_t kAloneBytes = 32;
 constexpr uint32_t kReaders = 8;
 constexpr uint32_t kReaderThreads = kReaders * 16;
 constexpr uint32_t kTriggerThreads = 32;
+constexpr uint32_t kLanes = 32;  // of the leader's block that do small operations at once
 static_assert(kHelloUnits <= 16);
 // Between one thread that puts and one that takes: how often each has.
 struct Turnstile {
@@ -39,11 +40,14 @@ struct Turnstile {
 struct LeaderShared {
   LeaderState state;
   Stages stages;
+  uint64_t last_mark;
   Turnstile submissions;
   uint32_t is_inbox_taken;  // by one of the two warps that put into it
   alignas(8) uint32_t inbox[kInbox][sizeof(Submission) / 4];
   Turnstile mail[kMostRanks];
   alignas(8) uint32_t letters[kMostRanks][sizeof(Hello) / 4];
+  Turnstile at_once_gate;
+  AtOnceDesk at_once;
 };
 
 struct Shared {
@@ -123,38 +127,148 @@ class BlockMachine {
   uint32_t parity_ = 0;
 };
 
+// By the first lane of the leader's warp.
+__device__ inline void mark_stage([[maybe_unused]] LeaderShared& leader,
+                                  [[maybe_unused]] Stage stage) {
+#if defined(TUTTI_DAEMON_STAGES)
+  const auto now = static_cast<uint64_t>(clock64());
+  Stages& stages = leader.stages;
+  stages.cycles[static_cast<uint32_t>(stage)] += now - leader.last_mark;
+  ++stages.times[static_cast<uint32_t>(stage)];
+  leader.last_mark = now;
+#endif
+}
+
+// A warp of the leader's block that does what the thread that decides would do alone.
+class WarpLanes {
+ public:
+  __device__ explicit WarpLanes(Shared& shared) : shared_(shared), lane_(threadIdx.x % 32) {}
+
+  template <class F>
+  __device__ void each(uint32_t n, F f) {
+    for (uint32_t i = lane_; i < n; i += 32) f(i);
+    __syncwarp();
+  }
+  template <class F>
+  __device__ void first(F f) {
+    if (lane_ == 0) f();
+    __syncwarp();
+  }
+  template <class F>
+  __device__ uint32_t most(uint32_t n, F f) {
+    uint32_t most = 0;
+    for (uint32_t i = lane_; i < n; i += 32) most = max(most, f(i));
+    return __reduce_max_sync(UINT32_MAX, most);
+  }
+  template <class F>
+  __device__ bool agreed(F f) {
+    return __any_sync(UINT32_MAX, lane_ == 0 && f()) != 0;
+  }
+  template <class Load, class F, class Store>
+  __device__ void load_beside(uint32_t n, Load load, F f, Store store) {
+    const uint32_t word = lane_ < n ? load(lane_) : 0;
+    if (lane_ == 0) f();
+    if (lane_ < n) store(lane_, word);
+    __syncwarp();
+  }
+
+  __device__ const Hello* letter(uint32_t rank) const {
+    const Turnstile& gate = shared_.leader.mail[rank];
+    if (look(gate.num_put) == look(gate.num_taken)) return nullptr;
+    __threadfence_block();
+    return reinterpret_cast<const Hello*>(shared_.leader.letters[rank]);
+  }
+  __device__ const Hello& seen_letter(uint32_t rank) const {
+    return *reinterpret_cast<const Hello*>(shared_.leader.letters[rank]);
+  }
+  __device__ void drop_letter(uint32_t rank) {
+    Turnstile& gate = shared_.leader.mail[rank];
+    put(gate.num_taken, gate.num_taken + 1);
+  }
+  // The one that is being run is one of those that were not taken.
+  __device__ bool has_more_calls() const {
+    const Turnstile& gate = shared_.leader.submissions;
+    return look(gate.num_put) - look(gate.num_taken) > 1;
+  }
+  // By the processor's clock, of about 2 GHz: the timer takes long to read.
+  __device__ static uint64_t now_ns() { return static_cast<uint64_t>(clock64()) / 2; }
+  __device__ static void pause() {}
+  __device__ void sum(const Fold& fold) const {
+    fold_elements(fold, lane_, 32);
+    __syncwarp();
+  }
+  __device__ void mark(Stage stage) {
+    if (lane_ == 0) mark_stage(shared_.leader, stage);
+  }
+
+ private:
+  Shared& shared_;
+  uint32_t lane_;
+};
+
+__device__ void run_lanes(DaemonState& state, Shared& shared) {
+  const bool is_first = threadIdx.x % 32 == 0;
+  AtOnceDesk& desk = shared.leader.at_once;
+  Turnstile& gate = shared.leader.at_once_gate;
+  // Liveness: ends with the leader, which says so.
+  for (uint32_t num_taken = 0;;) {
+    // What the first lane sees goes for all.
+    const bool is_over = is_first && look(shared.is_over) != 0;
+    const bool is_asked = is_first && look(gate.num_put) != num_taken;
+    if (__any_sync(UINT32_MAX, is_over) != 0) return;
+    if (__any_sync(UINT32_MAX, is_asked) == 0) continue;
+    __threadfence_block();
+    WarpLanes lanes(shared);
+    AtOnceRun run(state, shared.leader.state, desk, shared.tile, lanes);
+    const AtOnce outcome = run.run();
+    ++num_taken;
+    if (!is_first) continue;
+    desk.outcome = outcome;
+    put(gate.num_taken, num_taken);
+  }
+}
+
 class LeaderMachine : public BlockMachine {
  public:
   __device__ LeaderMachine(DaemonState& state, Shared& shared)
       : BlockMachine(shared), state_(state) {}
 
   __device__ static void pause() {}
-#if defined(TUTTI_DAEMON_STAGES)
-  __device__ void mark(Stage stage) {
-    const auto now = static_cast<uint64_t>(clock64());
-    Stages& stages = shared_.leader.stages;
-    stages.cycles[static_cast<uint32_t>(stage)] += now - last_mark_;
-    ++stages.times[static_cast<uint32_t>(stage)];
-    last_mark_ = now;
-  }
-#endif
+  __device__ void mark(Stage stage) { mark_stage(shared_.leader, stage); }
   __device__ LeaderState& leader() { return shared_.leader.state; }
   __device__ void keep_leader() {
     copy_words(&state_.leader, &shared_.leader.state, sizeof(LeaderState));
     copy_words(&state_.stages, &shared_.leader.stages, sizeof(Stages));
   }
 
-  __device__ bool next(Submission& submission) {
+  // Gives back the one before.
+  __device__ Submission* next() {
     Turnstile& gate = shared_.leader.submissions;
-    const uint32_t number = gate.num_taken;
-    if (look(gate.num_put) == number) return false;
+    if (holds_call_) put(gate.num_taken, gate.num_taken + 1);
+    holds_call_ = look(gate.num_put) != gate.num_taken;
+    if (!holds_call_) return nullptr;
     __threadfence_block();
-    copy_words(&submission, shared_.leader.inbox[number % kInbox], sizeof submission);
-    put(gate.num_taken, number + 1);
-    return true;
+    return reinterpret_cast<Submission*>(shared_.leader.inbox[gate.num_taken % kInbox]);
   }
 
-  // Whether something was submitted that `next` has not given.
+  __device__ AtOnce run_at_once(const Submission& issued, const DeviceProgram& program,
+                                uint32_t stamp, uint64_t limit_ns) {
+    AtOnceDesk& desk = shared_.leader.at_once;
+    desk.issued = &issued;
+    desk.program = &program;
+    desk.limit_ns = limit_ns;
+    desk.stamp = stamp;
+    Turnstile& gate = shared_.leader.at_once_gate;
+    const uint32_t number = gate.num_put + 1;
+    put(gate.num_put, number);
+    // Liveness: the lanes do nothing else, and wait a bounded time.
+    while (look(gate.num_taken) != number) {
+    }
+    __threadfence_block();
+    return desk.outcome;
+  }
+
+  // Whether something was submitted that `next` has not given. Between two looks at it.
   __device__ bool has_more() {
     const Turnstile& gate = shared_.leader.submissions;
     const uint32_t num_put = look(gate.num_put);
@@ -180,7 +294,7 @@ class LeaderMachine : public BlockMachine {
  private:
   DaemonState& state_;
   uint32_t holds_ = kMostRanks;  // whose letter is being read
-  uint64_t last_mark_ = 0;
+  bool holds_call_ = false;
 };
 
 __device__ void move_tiles(Shared& shared, uint32_t mover, uint32_t num_movers) {
@@ -360,7 +474,7 @@ __device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_m
     shared.programs.clear();
     shared.desk.clear();
     new (&shared.queue) BlockQueue;
-    if (leads) shared.leader.submissions = {0, 0};
+    if (leads) shared.leader.submissions = shared.leader.at_once_gate = {0, 0};
     if (leads) shared.leader.is_inbox_taken = 0;
   }
   for (uint32_t i = threadIdx.x; leads && i < kMostRanks; i += kThreads) {
@@ -391,7 +505,7 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, La
   extern __shared__ __align__(16) std::byte memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const bool leads = launch.first_block + blockIdx.x == 0;
-  const uint32_t num_movers = leads ? kMovers - kReaderThreads - kTriggerThreads : kMovers;
+  const uint32_t num_movers = leads ? kMovers - kReaderThreads - kTriggerThreads - kLanes : kMovers;
   prepare(*state, shared, num_movers, leads);
   if (threadIdx.x == 0) return decide(*state, launch, shared);
   if (threadIdx.x < 32) return;
@@ -401,7 +515,8 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, La
   if (helper < num_movers + kReaderThreads) {
     return read_letters(*state, shared, (helper - num_movers) / 16);
   }
-  if (helper < kMovers) return read_triggers(*state, shared);
+  if (helper < kMovers - kLanes) return read_triggers(*state, shared);
+  if (helper < kMovers) return run_lanes(*state, shared);
   read_submissions(*state, shared);
 }
 

@@ -9,6 +9,7 @@
 // launched again and again (daemon.h).
 #pragma once
 
+#include "engine/cuda/at_once.h"
 #include "engine/cuda/block.h"
 #include "engine/cuda/crew.h"
 #include "engine/cuda/letters.h"
@@ -28,10 +29,9 @@ class Leader {
   // One round of everything. Whether anything has moved.
   TUTTI_BOTH bool round() {
     bool moved = false;
-    Submission submission;
-    while (next_call(submission)) {
+    while (const Submission* const submission = next_call()) {
       machine_.mark(Stage::kTake);
-      issue(submission);
+      begin(*submission);
       moved = true;
     }
     if (own_.to_greet != nullptr) moved = greet_all() || moved;
@@ -97,23 +97,64 @@ class Leader {
 
  private:
   static constexpr uint8_t kRoundsToWait = 48;
+  static constexpr uint32_t kMostSkipped = 6;  // as a power of two
 
-  // What begins now: of a stream that has come to it, or as it is submitted.
-  TUTTI_BOTH bool next_call(Submission& submission) {
-    if (own_.streams != nullptr && next_of_streams(submission)) return true;
-    while (machine_.next(submission)) {
-      if (submission.prepared != nullptr) {
-        if (begin_triggered(own_, submission)) return true;
+  // What begins now: of a stream that has come to it, or as it is submitted or triggered. Stays
+  // where it is until the next one is asked for.
+  TUTTI_BOTH const Submission* next_call() {
+    if (own_.num_parked != 0) {
+      if (const Submission* const parked = next_parked()) return parked;
+    }
+    if (own_.streams != nullptr && next_of_streams(own_.from_home)) return &own_.from_home;
+    while (Submission* const submission = machine_.next()) {
+      if (submission->prepared != nullptr) {
+        if (begin_triggered(own_, *submission)) return submission;
         continue;
       }
       ++own_.num_submitted;
-      if (submission.stream != nullptr) ++own_.num_streamed;
+      if (submission->stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
       if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
-      if (submission.stream == nullptr) return true;
-      join_stream(submission);
+      if (submission->stream == nullptr || has_come(*submission)) return submission;
+      if (!park(*submission)) join_stream(*submission);
+    }
+    return nullptr;
+  }
+
+  // Looks first: most looks are in vain. The acquire sees what the stream did before.
+  [[nodiscard]] TUTTI_BOTH static bool is_armed(const Submission& submission) {
+    const uint32_t* const armed = &submission.stream->armed;
+    const uint32_t value = submission.stream_value;
+    return !is_earlier(load_relaxed(armed), value) && !is_earlier(load_acquire(armed), value);
+  }
+
+  // The first look, which often finds the stream there.
+  [[nodiscard]] TUTTI_BOTH static bool has_come(const Submission& submission) {
+    return !is_earlier(load_acquire(&submission.stream->armed), submission.stream_value);
+  }
+
+  // In whatever order: those of one stream that it has come to begin together.
+  [[nodiscard]] TUTTI_BOTH bool park(const Submission& submission) {
+    TUTTI_NO_UNROLL
+    for (Parked& place : own_.parked) {
+      if (place.is_used != 0) continue;
+      copy_words(&place.issued, &submission, sizeof submission);
+      place.is_used = 1;
+      ++own_.num_parked;
+      return true;
     }
     return false;
+  }
+  TUTTI_BOTH const Submission* next_parked() {
+    TUTTI_NO_UNROLL
+    for (Parked& place : own_.parked) {
+      if (place.is_used == 0 || !is_armed(place.issued)) continue;
+      // Nothing is parked before this one has begun.
+      place.is_used = 0;
+      --own_.num_parked;
+      return &place.issued;
+    }
+    return nullptr;
   }
 
   // Behind those of the same stream: they begin one after the other.
@@ -135,11 +176,7 @@ class Leader {
   TUTTI_BOTH bool next_of_streams(Submission& submission) {
     for (StreamWords** link = &own_.streams; *link != nullptr; link = &(*link)->next) {
       StreamWords& stream = **link;
-      // Looks first: most looks are in vain. The acquire sees what the stream did before.
-      const uint32_t value = stream.first->issued.stream_value;
-      const bool is_armed = !is_earlier(load_relaxed(&stream.armed), value) &&
-                            !is_earlier(load_acquire(&stream.armed), value);
-      if (!is_armed) continue;
+      if (!is_armed(stream.first->issued)) continue;
       copy_words(&submission, &stream.first->issued, sizeof submission);
       stream.first = stream.first->next;
       if (stream.first == nullptr) *link = stream.next;
@@ -148,7 +185,42 @@ class Leader {
     return false;
   }
 
-  TUTTI_BOTH void issue(const Submission& submission) {
+  // By the shortest way, if that may be open.
+  TUTTI_BOTH void begin(const Submission& submission) {
+    const DeviceProgram& program = machine_.near(submission);
+    const uint32_t stamp = own_.clock.issue();
+    AtOnce outcome = AtOnce::kNo;
+    if (may_be_at_once(submission, program)) {
+      outcome = machine_.run_at_once(submission, program, stamp, state_.presence.meet_ns);
+      learn(outcome == AtOnce::kDone);
+    }
+    if (outcome != AtOnce::kDone) issue(submission, stamp, outcome == AtOnce::kSent);
+  }
+
+  // Nothing else is under way here, or it would wait meanwhile; and no letter of it was put aside.
+  [[nodiscard]] TUTTI_BOTH bool may_be_at_once(const Submission& submission,
+                                               const DeviceProgram& program) {
+    if (program.is_summed == 0 || program.num_members > kAtOnceMembers) return false;
+    if (own_.num_to_skip != 0) {
+      --own_.num_to_skip;
+      return false;
+    }
+    return own_.num_pending == 0 && own_.to_greet == nullptr && own_.ready == nullptr &&
+           block_.is_idle() && own_.early[bucket_of(submission.operation)] == nullptr;
+  }
+  // Where ranks call in different orders it is tried ever more rarely.
+  TUTTI_BOTH void learn(bool was_at_once) {
+    if (was_at_once) {
+      ++own_.num_at_once;
+      own_.num_vain_at_once = 0;
+      return;
+    }
+    own_.num_to_skip = (1U << own_.num_vain_at_once) - 1;
+    if (own_.num_vain_at_once < kMostSkipped) ++own_.num_vain_at_once;
+  }
+
+  // `is_told`: all members were, already.
+  TUTTI_BOTH void issue(const Submission& submission, uint32_t stamp, bool is_told) {
     ++own_.num_pending;
     const DeviceProgram& program = machine_.near(submission);
     DeskSlot* const slot = desk_.take(program);
@@ -159,9 +231,9 @@ class Leader {
         slot != nullptr ? slot->members : at_home<PeerSide>(context, program.homes.members);
     context.deadline_ns = machine_.now_ns() + submission.budget_ns;
     context.num_unheard = program.num_members - 1;
-    context.num_greeted = 0;
+    context.num_greeted = is_told ? program.num_members - 1 : 0;
     context.outcome = static_cast<uint32_t>(Outcome::kUnderWay);
-    context.stamp = own_.clock.issue();
+    context.stamp = stamp;
     for (uint32_t i = 0; i < program.num_members; ++i) context.members[i].is_heard = 0;
     if (program.is_inline != 0) {
       copy_input(context.members[program.self].input, submission.input,
@@ -170,8 +242,10 @@ class Leader {
     Context*& bucket = own_.operations[bucket_of(context.issued.operation)];
     context.next = bucket;
     bucket = &context;
-    context.greet_next = own_.to_greet;
-    own_.to_greet = &context;
+    if (!is_told) {
+      context.greet_next = own_.to_greet;
+      own_.to_greet = &context;
+    }
     hear_early(context);
     machine_.mark(Stage::kIssue);
   }
@@ -422,11 +496,7 @@ class Leader {
     const transport::Signature& signature = context.issued.signature;
     context.members[program.self].factor = context.issued.factor;
     Fold& tile = machine_.tile();
-    tile.num_dsts = 1;
-    tile.type = signature.type;
-    tile.op = signature.op;
-    tile.is_scaled = signature.op == static_cast<uint8_t>(Op::kPremulSum) ? 1 : 0;
-    tile.divisor = signature.op == static_cast<uint8_t>(Op::kAvg) ? program.num_members : 0;
+    prepare_sum(tile, signature, program.num_members);
     TUTTI_NO_UNROLL
     for (uint32_t i = 0; i < program.num_sums; ++i) {
       const Sum sum = program.sums[i];
@@ -502,6 +572,11 @@ class Leader {
   Machine& machine_;
 };
 
+// Whether a host is about to submit something. If not, what it has submitted is there.
+[[nodiscard]] TUTTI_BOTH inline bool is_expected(const DaemonState& state) {
+  return load_acquire_host(&state.host->num_expected) != 0;
+}
+
 // Block 0. Leaves when there is nothing to do, when it has stayed long enough, or on request.
 template <class Machine>
 TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine) {
@@ -539,7 +614,7 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
     bool leaves = load_relaxed(&state.host->leave) == launch;
     if (!leaves && (has_stayed || has_lingered)) {
       announce_to_host(&state.host->leaving, launch);
-      leaves = !machine.has_more();
+      leaves = !is_expected(state) && !machine.has_more();
       if (!leaves) store_relaxed(&state.host->leaving, 0);
       last_moved = now;
     }

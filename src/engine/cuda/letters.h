@@ -12,28 +12,47 @@ namespace tutti::engine::cuda {
 
 [[nodiscard]] TUTTI_BOTH inline uint32_t whole_words(uint32_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// The caller's, at any address.
-TUTTI_BOTH inline void copy_input(std::byte* to, const std::byte* from, uint32_t bytes) {
-  if (reinterpret_cast<uintptr_t>(from) % 8 == 0 && bytes % 8 == 0) {
-    return copy_words(to, from, bytes);
+// The index-th four bytes of the caller's input, which is so many bytes at any address; beyond it,
+// zeros.
+[[nodiscard]] TUTTI_BOTH inline uint32_t load_input(const std::byte* input, uint32_t bytes,
+                                                    uint32_t index) {
+  const uint32_t begin = 4 * index;
+  const std::byte* const at = input + begin;
+  if (reinterpret_cast<uintptr_t>(at) % 4 == 0 && begin + 4 <= bytes) {
+    return load_relaxed(reinterpret_cast<const uint32_t*>(at));
   }
+  uint32_t word = 0;
   TUTTI_NO_UNROLL
-  for (uint32_t i = 0; i < bytes; ++i) to[i] = from[i];
+  for (uint32_t i = 0; i < 4 && begin + i < bytes; ++i) word |= load_byte(at + i) << 8 * i;
+  return word;
 }
 
-// All but the node, which is another one for each member.
-TUTTI_BOTH inline void write_hello(Hello& hello, const Context& context,
-                                   const DeviceProgram& program) {
+TUTTI_BOTH inline void copy_input(std::byte* to, const std::byte* from, uint32_t bytes) {
+  TUTTI_NO_UNROLL
+  for (uint32_t i = 0; 4 * i < bytes; ++i) {
+    reinterpret_cast<uint32_t*>(to)[i] = load_input(from, bytes, i);
+  }
+}
+
+// All but the node, which is another one for each member, the stamp, and what the letter is about.
+TUTTI_BOTH inline void write_head(Hello& hello, const Submission& issued,
+                                  const DeviceProgram& program) {
   const bool is_inline = program.is_inline != 0;
   hello.inline_bytes = is_inline ? static_cast<uint16_t>(program.input_bytes) : kNotInline;
   hello.num_units = units_of_hello(is_inline, hello.inline_bytes);
-  hello.stamp = context.stamp;
-  hello.operation = context.issued.operation;
-  hello.signature = context.issued.signature;
-  hello.factor = context.issued.factor;
+  hello.operation = issued.operation;
+  hello.signature = issued.signature;
+  hello.factor = issued.factor;
   hello.words_stride = program.num_words();
   hello.member = static_cast<uint16_t>(program.self);
-  if (is_inline) {
+}
+
+// All but the node.
+TUTTI_BOTH inline void write_hello(Hello& hello, const Context& context,
+                                   const DeviceProgram& program) {
+  write_head(hello, context.issued, program);
+  hello.stamp = context.stamp;
+  if (program.is_inline != 0) {
     copy_words(hello.input, context.members[program.self].input, whole_words(hello.inline_bytes));
     return;
   }

@@ -3,6 +3,7 @@
 // what they tell each other has its scope; what the host sees has the system's, which costs more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -39,6 +40,15 @@ TUTTI_BOTH inline uint64_t load_relaxed(const uint64_t* at) {
 #endif
 }
 
+TUTTI_BOTH inline uint32_t load_byte(const std::byte* at) {
+#if defined(__CUDA_ARCH__)
+  return ptx::load_byte(at);
+#else
+  return static_cast<uint32_t>(
+      std::atomic_ref(*const_cast<std::byte*>(at)).load(std::memory_order_relaxed));
+#endif
+}
+
 TUTTI_BOTH inline uint32_t load_acquire(const uint32_t* at) {
 #if defined(__CUDA_ARCH__)
   return ptx::load_acquire(at);
@@ -52,6 +62,15 @@ TUTTI_BOTH inline uint64_t load_acquire(const uint64_t* at) {
   return ptx::load_acquire(at);
 #else
   return std::atomic_ref(*const_cast<uint64_t*>(at)).load(std::memory_order_acquire);
+#endif
+}
+
+// What the host has written.
+TUTTI_BOTH inline uint32_t load_acquire_host(const uint32_t* at) {
+#if defined(__CUDA_ARCH__)
+  return ptx::load_acquire_system(at);
+#else
+  return load_acquire(at);
 #endif
 }
 
@@ -95,6 +114,36 @@ TUTTI_BOTH inline void store_release_host(uint32_t* at, uint32_t value) {
 #endif
 }
 
+// The same for several words: one fence, then each of them.
+TUTTI_BOTH inline void fence_before_host_signals() {
+#if defined(__CUDA_ARCH__)
+  ptx::fence_release_system();
+#endif
+}
+TUTTI_BOTH inline void store_host_signal(uint32_t* at, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  ptx::store_relaxed(at, value);
+#else
+  store_release(at, value);
+#endif
+}
+TUTTI_BOTH inline void add_host_signal(uint32_t* at, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  ptx::add_relaxed_system(at, value);
+#else
+  std::atomic_ref(*at).fetch_add(value, std::memory_order_release);
+#endif
+}
+
+// A count that nothing else depends on.
+TUTTI_BOTH inline void add_relaxed(uint32_t* at, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  ptx::add_relaxed(at, value);
+#else
+  std::atomic_ref(*at).fetch_add(value, std::memory_order_relaxed);
+#endif
+}
+
 // Before anything is read that the host may have written meanwhile: either this or the host sees
 // what the other has written.
 TUTTI_BOTH inline void announce_to_host(uint32_t* at, uint32_t value) {
@@ -103,14 +152,6 @@ TUTTI_BOTH inline void announce_to_host(uint32_t* at, uint32_t value) {
   ptx::fence_system();
 #else
   std::atomic_ref(*at).exchange(value, std::memory_order_seq_cst);
-#endif
-}
-
-TUTTI_BOTH inline void add_release_host(uint32_t* at, uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  ptx::add_release_system(at, value);
-#else
-  std::atomic_ref(*at).fetch_add(value, std::memory_order_release);
 #endif
 }
 

@@ -1,6 +1,7 @@
 // All inline PTX, one instruction a function. Sections are those of the PTX ISA manual, 9.0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::engine::ptx {
@@ -24,6 +25,16 @@ __device__ inline uint32_t load_acquire(const uint32_t* at) {
 __device__ inline uint64_t load_acquire(const uint64_t* at) {
   uint64_t value;
   asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+__device__ inline uint32_t load_byte(const std::byte* at) {
+  uint32_t value;
+  asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+__device__ inline uint32_t load_acquire_system(const uint32_t* at) {
+  uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
   return value;
 }
 // A vector is one access of the memory system when it is aligned, as NCCL's packets count on too.
@@ -63,6 +74,7 @@ __device__ inline void store_unit(uint32_t* at, const uint32_t* words) {
 
 // 9.7.13.4, fence.
 __device__ inline void fence_system() { asm volatile("fence.sc.sys;" ::: "memory"); }
+__device__ inline void fence_release_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 __device__ inline void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // 9.7.13.6, atom.
@@ -76,8 +88,11 @@ __device__ inline uint32_t fetch_add(uint32_t* at, uint32_t value) {
 }
 
 // 9.7.13.7, red.
-__device__ inline void add_release_system(uint32_t* at, uint32_t value) {
-  asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+__device__ inline void add_relaxed_system(uint32_t* at, uint32_t value) {
+  asm volatile("red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+__device__ inline void add_relaxed(uint32_t* at, uint32_t value) {
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 
 // 9.7.13.15, mbarrier: a barrier in shared memory, for threads that are not converged. Phases

@@ -42,33 +42,63 @@ Status Stream::watch_copies(const Group& group) {
   return {};
 }
 
+// First the stream, since it may refuse; but when it waits the daemon must be there: launched
+// behind a stream that waits for it, a daemon may be held up by that.
 Status Stream::submit_all(const Group& group) {
-  // First: what the stream never comes to would never begin and never end.
-  TUTTI_TRY(device_.write_word(group.stream, &words_->armed, num_groups_ + 1));
-  const uint32_t value = ++num_groups_;
+  TUTTI_TRY(take_places(group));
+  if (Status status = arm(group); !status) {
+    for (const Daemon::Ticket& ticket : tickets_) Daemon::give_back(ticket);
+    return status;
+  }
   if (group.on_taken) group.on_taken();
   Status status;
+  for (size_t i = 0; i < group.requests.size() && status; ++i) {
+    status = hand_over(group, group.requests[i], tickets_[i]);
+  }
+  daemon_.expect_no_more();
+  return status;
+}
+
+Status Stream::take_places(const Group& group) {
+  tickets_.clear();
   for (DeviceRequest& request : group.requests) {
     request.stream = words_;
-    request.stream_value = value;
-    auto ticket = daemon_.submit(request);
+    request.stream_value = num_groups_ + 1;
+    auto ticket = daemon_.take_place(request);
     if (!ticket) {
-      status = std::move(ticket.error());
-      break;
+      for (const Daemon::Ticket& taken : tickets_) Daemon::give_back(taken);
+      return std::move(ticket.error());
     }
-    ++num_operations_;
-    under_way_.add();
-    if (group.ending != nullptr) group.ending->began(request);
-    watch_.add({.daemon = &daemon_,
-                .ticket = *ticket,
-                .operation = request.operation,
-                .ending = group.ending,
-                .counter = &under_way_});
+    tickets_.push_back(*ticket);
   }
-  // Also after an error, for what was submitted. Last: a daemon that is launched behind a stream
-  // that waits for it may be held up by it.
-  TUTTI_TRY(device_.hold(group.stream, words_, num_operations_));
-  return status;
+  return {};
+}
+
+// If the stream takes it, the daemon stays until it is told that nothing more comes.
+Status Stream::arm(const Group& group) {
+  const auto num = static_cast<uint32_t>(group.requests.size());
+  TUTTI_TRY(daemon_.expect());
+  Status status = device_.arm(group.stream, words_, num_groups_ + 1, num_operations_ + num);
+  if (!status) {
+    daemon_.expect_no_more();
+    return status;
+  }
+  ++num_groups_;
+  num_operations_ += num;
+  return {};
+}
+
+Status Stream::hand_over(const Group& group, const DeviceRequest& request,
+                         const Daemon::Ticket& ticket) {
+  TUTTI_TRY(daemon_.hand_over(request, ticket));
+  under_way_.add();
+  if (group.ending != nullptr) group.ending->began(request);
+  watch_.add({.daemon = &daemon_,
+              .ticket = ticket,
+              .operation = request.operation,
+              .ending = group.ending,
+              .counter = &under_way_});
+  return {};
 }
 
 Status Stream::copy_all(StreamHandle stream, std::span<const Copy> copies) {

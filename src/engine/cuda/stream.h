@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "engine/cuda/daemon.h"
 #include "engine/cuda/device.h"
@@ -35,8 +36,8 @@ class Stream {
     // Called when the stream has taken them, before the first is handed to the daemon.
     std::function<void()> on_taken = nullptr;
   };
-  // Any thread. If the stream does not take them, nothing is left behind but copies. After a later
-  // error, which is the device's, what was submitted before it ends, and the stream goes on.
+  // Any thread. If the stream does not take them, nothing is left behind but copies. A later error
+  // is the device's, on which nothing runs any more.
   [[nodiscard]] Status submit(const Group& group);
 
   // Whether nothing that was submitted is under way; then it can be another stream's.
@@ -52,6 +53,10 @@ class Stream {
   Stream(Device& device, Daemon& daemon, Watch& watch)
       : device_(device), daemon_(daemon), watch_(watch) {}
   [[nodiscard]] Status submit_all(const Group& group);
+  [[nodiscard]] Status take_places(const Group& group);
+  [[nodiscard]] Status arm(const Group& group);
+  [[nodiscard]] Status hand_over(const Group& group, const DeviceRequest& request,
+                                 const Daemon::Ticket& ticket);
   [[nodiscard]] Status copy_all(StreamHandle stream, std::span<const Copy> copies);
   [[nodiscard]] Status watch_copies(const Group& group);
 
@@ -62,7 +67,8 @@ class Stream {
   uint32_t* num_passed_ = nullptr;  // of groups that end with copies, as the stream says
   UnderWay under_way_;
 
-  std::mutex mutex_;  // of what follows, and of the order in the stream
+  std::mutex mutex_;                     // of what follows, and of the order in the stream
+  std::vector<Daemon::Ticket> tickets_;  // of the group that is being submitted
   uint32_t num_groups_ = 0;
   uint32_t num_operations_ = 0;
   uint32_t num_copying_ = 0;  // groups that end with copies

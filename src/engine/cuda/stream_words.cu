@@ -1,3 +1,4 @@
+#include <span>
 #include <string>
 
 #include "base/try.h"
@@ -27,10 +28,11 @@ CUstreamBatchMemOpParams wait_op(const uint32_t* word, uint32_t value) {
   return op;
 }
 
-Status put(cudaStream_t stream, CUstreamBatchMemOpParams operation) {
+Status put(cudaStream_t stream, std::span<CUstreamBatchMemOpParams> operations) {
   static const auto operate = driver_function<BatchMemOp>("cuStreamBatchMemOp");
   TUTTI_TRY(operate);
-  return checked((*operate)(stream, 1, &operation, 0), "putting operations into a stream");
+  const auto num = static_cast<unsigned int>(operations.size());
+  return checked((*operate)(stream, num, operations.data(), 0), "putting operations into a stream");
 }
 
 }  // namespace
@@ -43,11 +45,15 @@ Status checked(cudaError_t error, const char* what) {
 }
 
 Status write_in_stream(cudaStream_t stream, const uint32_t* word, uint32_t value) {
-  return put(stream, write_op(word, value));
+  CUstreamBatchMemOpParams operation = write_op(word, value);
+  return put(stream, {&operation, 1});
 }
 
-Status wait_in_stream(cudaStream_t stream, const uint32_t* word, uint32_t value) {
-  return put(stream, wait_op(word, value));
+Status write_and_wait_in_stream(cudaStream_t stream, const StreamWord& written,
+                                const StreamWord& awaited) {
+  CUstreamBatchMemOpParams operations[] = {write_op(written.word, written.value),
+                                           wait_op(awaited.word, awaited.value)};
+  return put(stream, operations);
 }
 
 }  // namespace tutti::engine::cuda

@@ -55,6 +55,13 @@ static_assert(std::is_trivially_copyable_v<PreparedTable>);
 // Above the outcome of a completion: it has failed for good.
 inline constexpr uint32_t kBroken = 1U << kSwitchShift;
 
+TUTTI_BOTH inline void tell_trigger_over(DaemonState& state, Prepared& prepared) {
+  // Pairs with the acquire of whoever waits. Last: it may be triggered again at once.
+  fence_before_host_signals();
+  add_relaxed(&state.num_streamed_over, 1);
+  store_host_signal(&prepared.done, 1);
+}
+
 // The host hears of the first failure alone, and of nothing else. What fails goes on too: whoever
 // waits for ever helps nobody.
 TUTTI_BOTH inline void end_triggered(DaemonState& state, const Context& context, Outcome outcome,
@@ -74,9 +81,7 @@ TUTTI_BOTH inline void end_triggered(DaemonState& state, const Context& context,
     // Pairs with the acquire in Preparations::outcome_of.
     store_release_host(&told.outcome, word);
   }
-  // Pairs with the acquire of whoever waits. From here on it may be triggered again.
-  store_release_host(&prepared.done, 1);
-  fetch_add(&state.num_streamed_over, 1);
+  tell_trigger_over(state, prepared);
 }
 
 }  // namespace tutti::engine::cuda

@@ -12,6 +12,9 @@ namespace {
 
 // A daemon stays for 10 ms; one that is away is missed for so long at most.
 constexpr auto kBetweenLooks = std::chrono::microseconds(50);
+// When nothing is under way it goes on looking for a while: to wake it takes whoever adds an
+// operation microseconds.
+constexpr uint64_t kLingerNs = 2'000'000;
 // At daemons that may be triggered, when all have been away for a while: what is triggered first
 // after that waits for so long at most.
 constexpr auto kBetweenIdleLooks = std::chrono::milliseconds(1);
@@ -77,12 +80,14 @@ Watch::~Watch() {
 }
 
 void Watch::add(const Watched& operation) {
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     added_.push_back(operation);
     ++num_under_way_;
+    wakes = is_asleep_;
   }
-  changed_.notify_all();
+  if (wakes) changed_.notify_all();
 }
 
 void Watch::wait_for_all() {
@@ -131,22 +136,30 @@ void Watch::look(std::unique_lock<std::mutex>& lock, std::vector<Watched>& opera
 
 void Watch::run() {
   std::vector<Watched> operations;
+  uint64_t busy_at = base::now_ns();
   std::unique_lock lock(mutex_);
   const auto has_news = [this] { return is_over_ || !added_.empty() || !released_.empty(); };
   // Liveness: the end is announced.
   while (!is_over_) {
     operations.insert(operations.end(), added_.begin(), added_.end());
     added_.clear();
-    if (operations.empty() && released_.empty() && standing_.empty()) {
+    const uint64_t now = base::now_ns();
+    if (!operations.empty() || !released_.empty()) busy_at = now;
+    if (standing_.empty() && now - busy_at > kLingerNs) {
+      is_asleep_ = true;
       // Liveness: what is added is announced, and so is the end.
       changed_.wait(lock, [&] { return has_news() || !standing_.empty(); });
+      is_asleep_ = false;
       continue;
     }
     look(lock, operations);
-    const bool is_idle = operations.empty() && base::now_ns() - last_here_ns_ > kWhileNs;
+    const bool is_idle =
+        operations.empty() && !standing_.empty() && base::now_ns() - last_here_ns_ > kWhileNs;
     if (is_idle) {
+      is_asleep_ = true;
       // Liveness: it ends with the time.
       changed_.wait_for(lock, kBetweenIdleLooks, has_news);
+      is_asleep_ = false;
     } else {
       // Liveness: it ends with the time.
       changed_.wait_for(lock, kBetweenLooks, [this] { return is_over_; });

@@ -89,6 +89,7 @@ class Watch {
   std::vector<Daemon*> standing_;  // as often as it was said
   size_t num_under_way_ = 0;       // and released
   uint64_t last_here_ns_ = 0;      // when a standing daemon was last not away; the thread's own
+  bool is_asleep_ = false;         // and must be told of what is added
   bool is_over_ = false;
   std::thread thread_;
 };
