@@ -86,9 +86,17 @@ Result<Call> call_of(const Asked& asked, const Buffers& buffers) {
 }
 
 // An all_to_all in place cannot be, so it goes to memory beside and from there, as a message of the
-// rank to itself, back.
+// rank to itself, back. That memory is the stream's and the communicator's, and a graph has
+// neither.
 Status exchange_in_place(const Asked& asked, Call call) {
   CallGroup& group = CallGroup::of_thread();
+  const auto is_captured = asked.comm->gpu().is_capturing(asked.stream);
+  if (!is_captured.ok()) return group.refuse(is_captured.error());
+  if (*is_captured) {
+    return group.refuse(
+        bad_usage("ncclAlltoAll in place cannot be captured in a graph: give it "
+                  "another receive buffer"));
+  }
   uint64_t bytes = 0;
   if (__builtin_mul_overflow(call.output_elems, size_of(call.type), &bytes)) bytes = UINT64_MAX;
   const size_t index = group.num_following(asked.comm, asked.stream);

@@ -111,6 +111,8 @@ class DeviceCommunicator {
   // The same call again and again, begun by kernels. All members prepare it, as they would call it;
   // it meets no call in streams or graphs. One operation: no exchange, no message to oneself.
   Result<PreparedCall> prepare(const Call& call);
+  // Whether calls in the stream become part of a graph now.
+  Result<bool> is_capturing(DeviceStream stream) const;
 
   // Why the first operation failed that did, as far as is known now. An operation that has failed
   // lets its stream go on; its output is undefined. Never blocks.

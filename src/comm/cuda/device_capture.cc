@@ -30,6 +30,10 @@ DeviceBatch DeviceGroup::new_batch() {
   return DeviceBatch({comm_.group()->members(), self_, group_, members_, programs_});
 }
 
+Result<bool> DeviceGroup::is_capturing(StreamHandle stream) {
+  return members_.node->device().is_recording(stream);
+}
+
 // Numbered when nothing is refused any more: then each replay is the next use of that number.
 Status DeviceGroup::capture(std::span<const Call> calls, StreamHandle stream) {
   DeviceNode& node = *members_.node;

@@ -30,6 +30,9 @@ Result<PreparedCall> DeviceCommunicator::prepare(const Call& call) {
   TUTTI_ASSIGN(auto prepared, group_->prepare(call));
   return PreparedCall(std::move(prepared));
 }
+Result<bool> DeviceCommunicator::is_capturing(DeviceStream stream) const {
+  return group_->is_capturing(stream);
+}
 Status DeviceCommunicator::status() const { return group_->status(); }
 bool DeviceCommunicator::is_idle() const { return group_->is_idle(); }
 Status DeviceCommunicator::finish() { return group_->finish(); }

@@ -97,8 +97,8 @@ Status DeviceGroup::enqueue(std::span<const Call> calls, engine::cuda::StreamHan
     const std::lock_guard lock(mutex_);
     TUTTI_TRY(may_call());
   }
-  TUTTI_ASSIGN(const bool is_recording, members_.node->device().is_recording(handle));
-  if (is_recording) return capture(calls, handle);
+  TUTTI_ASSIGN(const bool is_captured, is_capturing(handle));
+  if (is_captured) return capture(calls, handle);
   TUTTI_ASSIGN(const uint64_t id, members_.node->device().stream_id(handle));
   TUTTI_ASSIGN(const auto stream, members_.node->stream(id));
   DeviceBatch batch = new_batch();

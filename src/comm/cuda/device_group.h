@@ -40,6 +40,7 @@ class DeviceGroup : public engine::cuda::Ending, public std::enable_shared_from_
   // As in tutti/device.h.
   Status enqueue(std::span<const Call> calls, engine::cuda::StreamHandle stream);
   Result<std::shared_ptr<DevicePrepared>> prepare(const Call& call);
+  Result<bool> is_capturing(engine::cuda::StreamHandle stream);
   [[nodiscard]] Status status();
   [[nodiscard]] bool is_idle() const;
   Status finish();

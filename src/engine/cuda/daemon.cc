@@ -234,12 +234,12 @@ size_t Daemon::num_prepared() const {
 
 Result<bool> Daemon::look_for_triggers() {
   const std::lock_guard lock(mutex_);
-  TUTTI_TRY(look_after());
+  TUTTI_TRY(failure_);
   const bool is_here = !has_left();
   // A trigger writes its arm word first, and the last look before a launch ends is at these words:
   // what is not seen there is seen here.
   const bool is_wanted = !is_here && load_acquire(&host_->triggered) != 0;
-  if (is_here) failure_ = serve();
+  if (is_here && look_after()) failure_ = serve();
   if (is_wanted) failure_ = launch_again();
   TUTTI_TRY(failure_);
   return is_here || is_wanted;

@@ -370,10 +370,10 @@ __device__ void take_trigger(PreparedTable& table, Shared& shared, uint32_t inde
   while (!open_inbox(shared.leader, lane)) {
     if (__any_sync(UINT32_MAX, look(shared.is_over) != 0) != 0) return;
   }
-  // Acquires what was done before the trigger. Before the leader hears of it: when it is over it
-  // may be triggered again.
-  if (lane == 0 && load_acquire(&table.arms[index]) != 0) store_relaxed(&table.arms[index], 0);
-  __syncwarp();
+  // With the look that saw the word, acquires what was done before the trigger.
+  ptx::fence();
+  // Before the leader hears of it: when it is over it may be triggered again.
+  if (lane == 0) store_relaxed(&table.arms[index], 0);
   uint32_t* const to = next_in_inbox(shared.leader);
   const auto* const from = reinterpret_cast<const uint32_t*>(&table.operations[index].submission);
   for (uint32_t w = lane; w < sizeof(Submission) / 4; w += 32) to[w] = load_relaxed(from + w);

@@ -28,8 +28,6 @@ using Self = DeviceJob::Self;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Placing kPlacings[] = {Placing::kOneProcess, Placing::kProcesses, Placing::kPairs};
-
 void check_rooted(Self& self, uint64_t elems, uint32_t root) {
   const uint32_t n = self.gpu.num_ranks();
   const auto data = self.numbers(elems, first_of(self.rank));

@@ -22,7 +22,6 @@ using Self = DeviceJob::Self;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Placing kPlacings[] = {Placing::kOneProcess, Placing::kProcesses, Placing::kPairs};
 // Long enough for a busy machine; a test that fails ends with it.
 constexpr std::chrono::milliseconds kBound = std::chrono::seconds(60);
 

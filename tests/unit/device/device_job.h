@@ -21,6 +21,7 @@
 namespace tutti::test {
 
 enum class Placing { kOneProcess, kProcesses, kPairs };
+inline constexpr Placing kPlacings[] = {Placing::kOneProcess, Placing::kProcesses, Placing::kPairs};
 
 // Of each rank, in bytes. Without a reserve every piece is an allocation of its own, so that
 // sanitizers see who writes beside it.
