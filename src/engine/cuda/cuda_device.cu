@@ -123,7 +123,7 @@ Result<std::byte*> CudaDevice::allocate(uint64_t bytes) { return take(memory_, b
 Result<std::byte*> CudaDevice::allocate_shared(uint64_t bytes) { return take(shared_, bytes); }
 
 Status CudaDevice::write(std::byte* to, const void* from, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(copying_);
   const UsingDevice using_device(ordinal_);
   const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, copies_),
@@ -132,7 +132,7 @@ Status CudaDevice::write(std::byte* to, const void* from, uint64_t bytes) {
 }
 
 Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(copying_);
   const UsingDevice using_device(ordinal_);
   const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, copies_),
@@ -141,7 +141,7 @@ Status CudaDevice::read(void* to, const std::byte* from, uint64_t bytes) {
 }
 
 Status CudaDevice::clear(std::byte* at, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(copying_);
   const UsingDevice using_device(ordinal_);
   const BesideCaptures beside_captures;
   TUTTI_TRY(checked(cudaMemsetAsync(at, 0, bytes, copies_), "clearing memory of the GPU"));

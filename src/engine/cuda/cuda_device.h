@@ -66,6 +66,7 @@ class CudaDevice : public Device {
 
   int ordinal_;
   cudaStream_t copies_ = nullptr;
+  std::mutex copying_;  // in the stream of copies, until they are made: nobody else waits for that
   std::mutex mutex_;
   Slabs memory_{false, {}};
   Slabs shared_{true, {}};

@@ -35,9 +35,10 @@ class Ending {
 class UnderWay {
  public:
   void add() { num_.fetch_add(1, std::memory_order_relaxed); }
-  // Pairs with is_none.
+  // Pairs with num.
   void remove() { num_.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] bool is_none() const { return num_.load(std::memory_order_acquire) == 0; }
+  [[nodiscard]] bool is_none() const { return num() == 0; }
+  [[nodiscard]] uint32_t num() const { return num_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<uint32_t> num_{0};
