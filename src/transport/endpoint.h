@@ -43,6 +43,10 @@ class Endpoint {
   [[nodiscard]] std::byte* board(Rank rank) const {
     return ranks_[rank.value].segment + SegmentLayout{num_ranks()}.board();
   }
+  // kLinkBytes, likewise.
+  [[nodiscard]] std::byte* links(Rank rank) const {
+    return ranks_[rank.value].segment + SegmentLayout{num_ranks()}.links();
+  }
 
   // Where this rank's callers get memory that its peers can read.
   [[nodiscard]] HeapMemory& heap() const { return *ranks_[self_.value].heap; }

@@ -19,6 +19,7 @@ struct Bell {
 };
 
 inline constexpr size_t kBoardBytes = size_t{64} * 1024;
+inline constexpr size_t kLinkBytes = size_t{4} * 1024;
 
 // How a segment for `num_ranks` ranks is cut. The same on all ranks.
 struct SegmentLayout {
@@ -32,7 +33,9 @@ struct SegmentLayout {
   [[nodiscard]] size_t wide_slots() const { return ring(num_ranks); }
   // What the rank says about itself, for people: comm/diagnosis/board.h.
   [[nodiscard]] size_t board() const { return wide_slots() + num_wide_slots() * sizeof(WideSlot); }
-  [[nodiscard]] size_t arena() const { return board() + kBoardBytes; }
+  // What it says to ranks with which it shares a GPU: comm/cuda/device_links.h.
+  [[nodiscard]] size_t links() const { return board() + kBoardBytes; }
+  [[nodiscard]] size_t arena() const { return links() + kLinkBytes; }
 };
 
 class HeapMemory;

@@ -285,6 +285,21 @@ std::byte* ThreadDevice::allocate_private(uint64_t bytes) {
   return at;
 }
 
+std::byte* ThreadDevice::allocate_file(uint64_t bytes) {
+  const int file = memfd_create("tutti-test", MFD_CLOEXEC);
+  TUTTI_CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0, "tests need memory");
+  memory_.push_back({nullptr, map_file(file, bytes), bytes, file});
+  return memory_.back().base;
+}
+
+std::byte* ThreadDevice::allocate_apart(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::byte* const at = allocate_file(bytes);
+  // The slab stays the last one.
+  if (memory_.size() > 1) std::swap(memory_.back(), memory_[memory_.size() - 2]);
+  return at;
+}
+
 Result<std::byte*> ThreadDevice::allocate(uint64_t bytes) {
   if (g_on_memory) g_on_memory();
   const std::lock_guard lock(mutex_);
@@ -293,10 +308,7 @@ Result<std::byte*> ThreadDevice::allocate(uint64_t bytes) {
   const bool fits =
       !memory_.empty() && memory_.back().file >= 0 && memory_.back().bytes - slab_used_ >= bytes;
   if (!fits) {
-    const uint64_t size = std::max(bytes, kSlabBytes);
-    const int file = memfd_create("tutti-test", MFD_CLOEXEC);
-    TUTTI_CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(size)) == 0, "tests need memory");
-    memory_.push_back({nullptr, map_file(file, size), size, file});
+    allocate_file(std::max(bytes, kSlabBytes));
     slab_used_ = 0;
   }
   slab_used_ += bytes;
@@ -365,7 +377,14 @@ Result<engine::cuda::SharedRegion> ThreadDevice::share(const engine::cuda::Alloc
   return Error{ErrorCode::kUnsupported, "memory that is not shared"};
 }
 
+void ThreadDevice::let_maps_go() {
+  holds_maps_ = false;
+  holds_maps_.notify_all();
+}
+
 Result<std::byte*> ThreadDevice::map(const engine::cuda::SharedRegion& region) {
+  // Liveness: the test lets go.
+  holds_maps_.wait(true);
   if (!can_map_) return Error{ErrorCode::kIo, "no room to map it"};
   FileOfProcess owner{};
   std::memcpy(&owner, region.handle, sizeof owner);
@@ -409,6 +428,7 @@ Status ThreadDevice::arm(engine::cuda::StreamHandle stream, engine::cuda::Stream
 
 Status ThreadDevice::copy(engine::cuda::StreamHandle stream, void* to, const void* from,
                           uint64_t bytes) {
+  ++num_copies_;
   return add(stream, [=] { std::memcpy(to, from, bytes); });
 }
 

@@ -32,6 +32,9 @@ class ThreadDevice : public engine::cuda::Device {
   Result<std::byte*> allocate(uint64_t bytes) override;
   // Of the kind that cannot be shared.
   std::byte* allocate_private(uint64_t bytes);
+  // In one piece that has nothing else in it, as an allocation of the user's own. Processes share
+  // it.
+  std::byte* allocate_apart(uint64_t bytes);
   Result<std::byte*> allocate_shared(uint64_t bytes) override { return allocate(bytes); }
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
@@ -74,6 +77,12 @@ class ThreadDevice : public engine::cuda::Device {
   void die() { is_dead_ = true; }
   // From now on memory of other processes cannot be mapped.
   void refuse_to_map() { can_map_ = false; }
+  // Whoever maps memory of other processes waits, from now on until it is let go, as behind a lock
+  // of a driver.
+  void hold_maps() { holds_maps_ = true; }
+  void let_maps_go();
+  // That streams were given.
+  [[nodiscard]] uint64_t num_copies() const { return num_copies_; }
 
   // What cudaDeviceSynchronize does: returns when everything launched before has ended.
   void synchronize();
@@ -105,11 +114,14 @@ class ThreadDevice : public engine::cuda::Device {
   [[nodiscard]] ThreadStream* stream_of(engine::cuda::StreamHandle stream) const;
   Status add(engine::cuda::StreamHandle stream, std::function<void()> task);
   std::byte* allocate_heap(uint64_t bytes);
+  std::byte* allocate_file(uint64_t bytes);
 
   Sharing sharing_;
   Places places_;
   std::atomic<bool> has_workers_{true};
   std::atomic<bool> can_map_{true};
+  std::atomic<bool> holds_maps_{false};
+  std::atomic<uint64_t> num_copies_{0};
   std::atomic<bool> is_dead_{false};
   std::atomic<int> until_refusal_{-1};
   std::function<void()> on_stream_check_;

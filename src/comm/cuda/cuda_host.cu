@@ -30,6 +30,10 @@ Status checked(cudaError_t error, const char* what) {
 // is memory taken from the driver while operations run.
 constexpr uint64_t kReservedBytes = 2 * comm::LoadedPrograms::kMostBytes;
 
+// What of the first piece of memory that a device takes (cuda_device.cu) is left beside that.
+// Enough for a bucket of gradients, as PyTorch makes them.
+constexpr uint64_t kStagingBytes = uint64_t{28} << 20;
+
 // A fork is another process, with other addresses on the GPU.
 uint64_t process_identity() {
   static const uint64_t number = [] {
@@ -52,6 +56,7 @@ Result<comm::DeviceHost*> host_of(int ordinal) {
   TUTTI_ASSIGN(facts.identity, device->identity());
   facts.process = process_identity();
   facts.reserved_bytes = kReservedBytes;
+  facts.staging_bytes = kStagingBytes;
   facts.workers_for = [&gpu = *device](uint32_t num_ranks) { return gpu.workers_for(num_ranks); };
   host = std::make_unique<comm::DeviceHost>(std::move(device), std::move(facts));
   return host.get();

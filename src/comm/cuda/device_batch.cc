@@ -18,6 +18,10 @@ uint64_t bytes_of(const Call& call, bool is_input) {
   return (is_input ? call.input_elems : call.output_elems) * size_of(call.type);
 }
 
+uint64_t in_whole(uint64_t bytes) {
+  return (bytes + kStagingAlign - 1) / kStagingAlign * kStagingAlign;
+}
+
 // Messages of a rank to itself never leave it, so they have no numbers: those of one batch under
 // one name and tag are matched in their order.
 bool is_answered_by(const Call& end, const Call& other) {
@@ -121,12 +125,40 @@ Status DeviceBatch::add_address(const Call& call, bool is_input) {
   auto address = parts_.members.node->daemon().exports().address_of(at, allocation);
   if (address) {
     (is_input ? request.input_there : request.output_there) = *address;
+    // What travels with the call is told nobody's address.
+    const bool is_told = !request.program->is_inline();
+    if (is_told && !is_known(*address, requests_.size() - 1)) stage_later(is_input, bytes, false);
     return {};
   }
   if (address.error().code != ErrorCode::kUnsupported) return std::move(address.error());
-  staged_.push_back({requests_.size() - 1, is_input, bytes, staging_bytes_});
-  staging_bytes_ += (bytes + kStagingAlign - 1) / kStagingAlign * kStagingAlign;
+  stage_later(is_input, bytes, true);
   return {};
+}
+
+bool DeviceBatch::is_known(uint64_t address, size_t request) const {
+  const engine::cuda::Exports& exports = parts_.members.node->daemon().exports();
+  const DevicePrograms::Ends& ends = origins_[request].ends;
+  const bool is_pair = ends != DevicePrograms::Ends{};
+  const auto& far = parts_.members.far;
+  return std::all_of(far.begin(), far.end(), [&](const Watch::Process& other) {
+    const uint32_t rank = other.rank.value;
+    if (is_pair && rank != ends.from && rank != ends.to) return true;
+    return exports.is_known_to(parts_.members.neighbours[rank], engine::cuda::region_of(address));
+  });
+}
+
+// Input and output that are one stay so, if the program can do with that.
+void DeviceBatch::stage_later(bool is_input, uint64_t bytes, bool must_be) {
+  const size_t index = requests_.size() - 1;
+  const DeviceRequest& request = requests_[index];
+  const bool is_one = !is_input && request.input == request.output && !staged_.empty() &&
+                      staged_.back().request == index && request.program->may_be_in_place();
+  if (is_one) {
+    staged_.back().is_output = true;
+    staged_.back().bytes = std::max(staged_.back().bytes, bytes);
+  } else {
+    staged_.push_back({index, is_input, !is_input, must_be, bytes});
+  }
 }
 
 Status DeviceBatch::complete(const Staging& staging) {
@@ -163,24 +195,52 @@ Status DeviceBatch::match_own_ends() {
 }
 
 Status DeviceBatch::stage(const Staging& staging) {
+  if (staged_.empty() || stage_at_hand(staging)) return {};
+  // Members are told of all that they can reach, and map it when they hear of it.
+  std::erase_if(staged_, [](const Staged& staged) { return !staged.must_be; });
   if (staged_.empty()) return {};
-  TUTTI_ASSIGN(std::byte* const memory, staging(staging_bytes_));
+  TUTTI_ASSIGN(std::byte* const memory, staging.take(staging_bytes()));
+  return stage_in(memory);
+}
+
+// False: nothing was staged.
+bool DeviceBatch::stage_at_hand(const Staging& staging) {
+  if (staging.take_at_hand == nullptr) return false;
+  std::byte* const memory = staging.take_at_hand(staging_bytes());
+  if (memory == nullptr) return false;
+  const auto there = parts_.members.node->daemon().exports().address_of(memory);
+  if (!there) return false;
+  const bool is_of_use = std::all_of(staged_.begin(), staged_.end(), [&](const Staged& staged) {
+    return is_known(*there, staged.request);
+  });
+  return is_of_use && stage_in(memory).ok();
+}
+
+uint64_t DeviceBatch::staging_bytes() const {
+  uint64_t bytes = 0;
+  for (const Staged& staged : staged_) bytes += in_whole(staged.bytes);
+  return bytes;
+}
+
+Status DeviceBatch::stage_in(std::byte* memory) {
+  // It is all in one region.
+  TUTTI_ASSIGN(uint64_t there, parts_.members.node->daemon().exports().address_of(memory));
   for (const Staged& staged : staged_) {
     DeviceRequest& request = requests_[staged.request];
-    std::byte* const at = memory + staged.at;
-    TUTTI_ASSIGN(const uint64_t there, parts_.members.node->daemon().exports().address_of(at));
-    if (staged.is_input) {
-      before_.push_back({at, request.input, staged.bytes});
-      request.input = at;
-      request.input_there = there;
-    } else {
-      // There and back, so that what is not written, after an error or on ranks that get nothing,
-      // is as it was.
-      before_.push_back({at, request.output, staged.bytes});
-      after_.push_back({request.output, at, staged.bytes});
-      request.output = at;
+    // There and back, so that what is not written, after an error or on ranks that get nothing, is
+    // as it was.
+    before_.push_back({memory, staged.is_input ? request.input : request.output, staged.bytes});
+    if (staged.is_output) {
+      after_.push_back({request.output, memory, staged.bytes});
+      request.output = memory;
       request.output_there = there;
     }
+    if (staged.is_input) {
+      request.input = memory;
+      request.input_there = there;
+    }
+    memory += in_whole(staged.bytes);
+    there += in_whole(staged.bytes);
   }
   return {};
 }

@@ -37,7 +37,13 @@ class DeviceBatch {
 
   [[nodiscard]] Status add(const Call& call);
   // Memory for copies of at most so many bytes.
-  using Staging = std::function<Result<std::byte*>(uint64_t bytes)>;
+  struct Staging {
+    std::function<Result<std::byte*>(uint64_t bytes)> take;
+    // What all members know from the beginning, for memory that they do not know yet; null: there
+    // is not so much. Without it they are told of such memory, and the operation waits until they
+    // have mapped it.
+    std::function<std::byte*(uint64_t bytes)> take_at_hand = nullptr;
+  };
   // After the last call: what concerns all of them.
   [[nodiscard]] Status complete(const Staging& staging);
   // After that: nothing is refused any more.
@@ -57,12 +63,13 @@ class DeviceBatch {
     const Call* call;
     DevicePrograms::Ends ends;  // of messages, and of the parts of an exchange
   };
-  // Of a buffer that others cannot reach: what is copied to where they can, and back.
+  // Of a buffer that others cannot reach, or not yet: what is copied to where they can, and back.
   struct Staged {
     size_t request;
     bool is_input;
+    bool is_output;  // both: they are one
+    bool must_be;    // others can never reach it
     uint64_t bytes;
-    uint64_t at;  // in the staging memory
   };
   [[nodiscard]] Status add_exchange(const Call& call);
   [[nodiscard]] Status add_request(const Call& call, const CheckedCall& checked,
@@ -70,7 +77,13 @@ class DeviceBatch {
   [[nodiscard]] Status add_message(const Call& call, const Origin& origin);
   [[nodiscard]] Status add_address(const Call& call, bool is_input);
   [[nodiscard]] Status match_own_ends();
+  void stage_later(bool is_input, uint64_t bytes, bool must_be);
   [[nodiscard]] Status stage(const Staging& staging);
+  [[nodiscard]] bool stage_at_hand(const Staging& staging);
+  [[nodiscard]] Status stage_in(std::byte* memory);
+  // All members of the request reach the region already, or never will.
+  [[nodiscard]] bool is_known(uint64_t address, size_t request) const;
+  [[nodiscard]] uint64_t staging_bytes() const;
   [[nodiscard]] Result<engine::cuda::Allocation> memory_at(const void* at) const;
   [[nodiscard]] BoardEntry facts_of(size_t request, CallNumbers::Key key) const;
   [[nodiscard]] uint32_t num_ranks() const { return static_cast<uint32_t>(parts_.ranks.size()); }
@@ -83,7 +96,6 @@ class DeviceBatch {
   std::vector<engine::cuda::Stream::Copy> before_;
   std::vector<engine::cuda::Stream::Copy> after_;
   std::vector<Staged> staged_;
-  uint64_t staging_bytes_ = 0;
   std::vector<const Call*> own_ends_;  // of messages to oneself
 };
 

@@ -42,10 +42,10 @@ Status DeviceGroup::capture(std::span<const Call> calls, StreamHandle stream) {
   for (const Call& call : calls) TUTTI_TRY(batch.add(call));
   // Its own, since nobody knows which stream a graph will be launched in.
   MemoryPool::Piece memory;
-  TUTTI_TRY(batch.complete([&](uint64_t bytes) -> Result<std::byte*> {
+  TUTTI_TRY(batch.complete({.take = [&](uint64_t bytes) -> Result<std::byte*> {
     TUTTI_ASSIGN(memory, node.daemon().memory().device.take(bytes, 0));
     return memory.at();
-  }));
+  }}));
   TUTTI_ASSIGN(const auto prepared,
                DevicePrepared::create(shared_from_this(), node, batch, std::move(memory)));
   TUTTI_TRY(device.keep_for(stream, std::make_shared<KeptByGraph>(node.watch(), prepared)));
@@ -63,11 +63,11 @@ Result<std::shared_ptr<DevicePrepared>> DeviceGroup::prepare(const Call& call) {
   }
   DeviceBatch batch = new_batch();
   TUTTI_TRY(batch.add(call));
-  TUTTI_TRY(batch.complete([](uint64_t /*bytes*/) -> Result<std::byte*> {
+  TUTTI_TRY(batch.complete({.take = [](uint64_t /*bytes*/) -> Result<std::byte*> {
     return Error{ErrorCode::kUnsupported,
                  "nobody copies what a kernel triggers: ranks in other processes must reach its "
                  "buffers, as they reach those of allocate_on_device"};
-  }));
+  }}));
   if (batch.requests().size() != 1) {
     return Error{ErrorCode::kUnsupported,
                  "a kernel triggers one operation: no exchange, and no message to oneself"};

@@ -103,7 +103,9 @@ Status DeviceGroup::enqueue(std::span<const Call> calls, engine::cuda::StreamHan
   TUTTI_ASSIGN(const auto stream, members_.node->stream(id));
   DeviceBatch batch = new_batch();
   for (const Call& call : calls) TUTTI_TRY(batch.add(call));
-  TUTTI_TRY(batch.complete([&](uint64_t bytes) { return stream->staging(bytes); }));
+  TUTTI_TRY(batch.complete(
+      {.take = [&](uint64_t bytes) { return stream->staging(bytes); },
+       .take_at_hand = [&](uint64_t bytes) { return stream->staging_at_hand(bytes); }}));
   const auto number = [&] {
     batch.number(numbers_);
     for (const BoardEntry& facts : batch.facts()) node().elsewhere.announce(facts);

@@ -25,6 +25,8 @@ class DeviceHost {
     engine::cuda::Presence presence = {};
     // Of a rank's programs and operations, from the beginning.
     uint64_t reserved_bytes = 0;
+    // For copies of what ranks in other processes do not reach yet, as soon as there are such.
+    uint64_t staging_bytes = 0;
     uint64_t most_program_bytes = LoadedPrograms::kMostBytes;
   };
   DeviceHost(std::unique_ptr<engine::cuda::Device> device, Facts facts)

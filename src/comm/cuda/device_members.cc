@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/try.h"
+#include "comm/cuda/device_links.h"
 #include "comm/group.h"
 
 namespace tutti::comm {
@@ -32,8 +33,9 @@ struct Who {
 struct Where {
   uint64_t identity;  // of the node
   uint64_t num_workers;
-  uint64_t front;   // in its process
-  uint64_t number;  // of the region that the front is in
+  uint64_t front;        // in its process
+  uint64_t number;       // of the region that the front is in
+  uint64_t num_regions;  // that others map before they meet it
   SharedRegion region;
 };
 
@@ -68,6 +70,7 @@ Result<Where> where_is(DeviceNode& node, bool is_far) {
   where.num_workers = node.daemon().num_workers();
   where.front = reinterpret_cast<uint64_t>(front);
   if (!is_far) return where;
+  TUTTI_ASSIGN(where.num_regions, node.daemon().open());
   TUTTI_ASSIGN(const auto allocation, node.device().allocation_of(front));
   TUTTI_ASSIGN(where.region, node.device().share(allocation));
   TUTTI_ASSIGN(const uint64_t address, node.daemon().exports().address_of(front));
@@ -75,12 +78,23 @@ Result<Where> where_is(DeviceNode& node, bool is_far) {
   return where;
 }
 
-Result<Daemon::Acquaintance> acquaint(DeviceNode& node, const Where& where, uint32_t door,
-                                      bool is_near) {
-  if (is_near) return Daemon::Acquaintance{reinterpret_cast<Front*>(where.front), door};
+// Maps all that a rank in another process says must be known before it is met.
+Result<Daemon::Acquaintance> acquaint_far(DeviceNode& node, const Where& where, uint32_t door) {
   TUTTI_ASSIGN(std::byte* const base, node.device().map(where.region));
   auto* const front = reinterpret_cast<Front*>(base + (where.front - where.region.base));
-  return Daemon::Acquaintance{front, door, false, static_cast<uint32_t>(where.number), base};
+  Daemon::Acquaintance out{front, door, false};
+  for (uint64_t number = 1; number <= where.num_regions; ++number) {
+    if (number == where.number) {
+      out.bases.push_back(base);
+      continue;
+    }
+    SharedRegion region{};
+    const auto* const there = reinterpret_cast<const std::byte*>(&front->regions[number]);
+    TUTTI_TRY(node.device().read(&region, there, sizeof region));
+    TUTTI_ASSIGN(const std::byte* const mapped, node.device().map(region));
+    out.bases.push_back(mapped);
+  }
+  return out;
 }
 
 Error has_failed(uint32_t rank) {
@@ -109,25 +123,33 @@ Result<std::vector<uint32_t>> meet_all(Communicator& comm, DeviceNode& node,
   }
   TUTTI_ASSIGN(const std::vector<uint32_t> known_there, swap(comm, known));
   std::vector<uint32_t> doors(where.size());
+  std::vector<uint32_t> links(where.size());
   const auto is_new = [&](uint32_t r) {
     return r != self && (known[r] == 0 || known_there[r] != mirrored[r]);
   };
+  const auto is_near = [&](uint32_t r) { return who[r].process == who[self].process; };
+  const transport::Endpoint& endpoint = comm.group()->node().engine.endpoint();
   Status status;
   for (uint32_t r = 0; r < where.size(); ++r) {
     if (!is_new(r) || !status) continue;
     const Result<uint32_t> door = node.daemon().expect_neighbour();
     if (!door) status = door.error();
     neighbours[r] = doors[r] = door ? *door : 0;
+    if (!is_near(r)) links[r] = take_link(endpoint);
   }
   // Also after an error, so that nobody waits for this rank.
   TUTTI_ASSIGN(const std::vector<uint32_t> doors_there, swap(comm, doors));
+  TUTTI_ASSIGN(const std::vector<uint32_t> links_there, swap(comm, links));
   TUTTI_TRY(status);
   for (uint32_t r = 0; r < where.size(); ++r) {
     if (!is_new(r)) continue;
     if (doors_there[r] == 0) return has_failed(r);
-    const bool is_near = who[r].process == who[self].process;
-    TUTTI_ASSIGN(const auto other, acquaint(node, where[r], doors_there[r], is_near));
-    TUTTI_TRY(node.meet(where[r].identity, doors[r], other));
+    Daemon::Acquaintance other{reinterpret_cast<Front*>(where[r].front), doors_there[r]};
+    if (!is_near(r)) {
+      TUTTI_ASSIGN(other, acquaint_far(node, where[r], doors_there[r]));
+      other.link = link_of(endpoint, {links[r], comm.group()->members()[r], links_there[r]});
+    }
+    TUTTI_TRY(node.meet(where[r].identity, doors[r], other, comm.group()->node().memory));
   }
   return neighbours;
 }

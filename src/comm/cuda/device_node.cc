@@ -61,7 +61,12 @@ DeviceNode::Met DeviceNode::known(uint64_t identity) {
 }
 
 Status DeviceNode::meet(uint64_t identity, uint32_t neighbour,
-                        const engine::cuda::Daemon::Acquaintance& other) {
+                        const engine::cuda::Daemon::Acquaintance& other,
+                        std::shared_ptr<void> kept) {
+  if (other.link.here != nullptr) {
+    const std::lock_guard lock(mutex_);
+    kept_.insert(std::move(kept));
+  }
   TUTTI_TRY(daemon_->meet(neighbour, other));
   const std::lock_guard lock(mutex_);
   neighbours_[identity] = {neighbour, other.door};

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "comm/cuda/loaded_programs.h"
@@ -49,8 +50,10 @@ class DeviceNode {
     uint32_t there = 0;
   };
   [[nodiscard]] Met known(uint64_t identity);
+  // `kept`: what the words are in that the two tell each other something by.
   [[nodiscard]] Status meet(uint64_t identity, uint32_t neighbour,
-                            const engine::cuda::Daemon::Acquaintance& other);
+                            const engine::cuda::Daemon::Acquaintance& other,
+                            std::shared_ptr<void> kept = nullptr);
 
   // A number for a communicator, with which its operations are aborted.
   [[nodiscard]] Result<uint32_t> take_group();
@@ -65,6 +68,7 @@ class DeviceNode {
 
   engine::cuda::Device& device_;
   uint64_t identity_ = 0;
+  std::set<std::shared_ptr<void>> kept_;  // with the lock; goes after the daemon, which looks there
   std::unique_ptr<engine::cuda::Daemon> daemon_;
   LoadedPrograms programs_;
   engine::cuda::Watch watch_;

@@ -77,7 +77,10 @@ Daemon::Daemon(Device& device, uint32_t number, const DaemonOptions& options, co
                {.kind = MemoryPool::Kind::kShared,
                 .slab_bytes = options.reserved_bytes / kHomesPerCompletion,
                 .align = kCompletionAlign}}},
+      staging_(device, {}),
+      staging_bytes_(options.staging_bytes),
       imports_(device),
+      mapper_(imports_),
       preparations_(device, state_, host_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
@@ -147,12 +150,32 @@ Result<uint32_t> Daemon::expect_neighbour() {
   return num_neighbours_++;
 }
 
+Result<uint32_t> Daemon::open() {
+  const std::lock_guard lock(opening_);
+  if (num_own_regions_ != 0) return num_own_regions_;
+  if (staging_bytes_ != 0) TUTTI_TRY(staging_.reserve(staging_bytes_));
+  TUTTI_TRY(exports_.address_of(front_));
+  for (const MemoryPool* const pool : {&memory_.device, &staging_}) {
+    for (const std::byte* const slab : pool->slabs()) TUTTI_TRY(exports_.address_of(slab));
+  }
+  num_own_regions_ = exports_.num_regions();
+  return num_own_regions_;
+}
+
 Status Daemon::meet(uint32_t neighbour, const Acquaintance& other) {
+  uint32_t num_known = 0;
+  if (!other.is_near) {
+    TUTTI_ASSIGN(num_known, open());
+  }
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(make_leave());
   Neighbour met = neighbour_of(*front_, neighbour, *other.front, other.door);
-  TUTTI_ASSIGN(met.regions,
-               imports_.add(neighbour, {other.front, other.is_near, other.region, other.base}));
+  met.regions = other.front->bases;
+  if (!other.is_near) {
+    TUTTI_ASSIGN(met.regions, imports_.add(neighbour, {other.front, other.bases}));
+    exports_.link(neighbour, other.link, num_known);
+    mapper_.link(neighbour, other.link, static_cast<uint32_t>(other.bases.size()));
+  }
   TUTTI_TRY(write_state(&state_->leader.neighbours[neighbour], met));
   num_met_ = std::max(num_met_, neighbour + 1);
   return write_state(&state_->num_ranks, num_met_);
@@ -300,8 +323,10 @@ Status Daemon::serve() {
     workers_launch_ = workers;
     TUTTI_TRY(device_.launch(state_, number_, {1, num_workers_, workers}));
   }
-  const uint32_t wanted = load_acquire(&host_->wanted);
-  return wanted == 0 ? Status() : imports_.fetch(wanted);
+  mapper_.look();
+  // Pairs with the release in can_reach.
+  if (const uint32_t wanted = load_acquire(&host_->wanted); wanted != 0) mapper_.ask(wanted);
+  return {};
 }
 
 const Status& Daemon::tend() {
@@ -333,6 +358,8 @@ Completion Daemon::wait(const Ticket& ticket, uint64_t limit_ns) {
     lost.outcome = static_cast<uint32_t>(Outcome::kDeviceLost);
     return lost;
   }
+  // Members that have used new memory have exported it before.
+  mapper_.look();
   Completion how = *ticket.slot.completion;
   how.outcome &= (1U << kSwitchShift) - 1;
   const std::lock_guard lock(mutex_);

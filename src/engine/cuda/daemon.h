@@ -9,6 +9,7 @@
 
 #include "engine/cuda/device.h"
 #include "engine/cuda/loaded_program.h"
+#include "engine/cuda/mapper.h"
 #include "engine/cuda/preparations.h"
 #include "engine/cuda/reach.h"
 #include "engine/cuda/wire.h"
@@ -22,6 +23,9 @@ struct DaemonOptions {
   // For programs and operations under way, taken from the device at once; 0: each on its own, when
   // it is needed.
   uint64_t reserved_bytes = 0;
+  // For copies in streams of what others do not reach yet, once there are others in other
+  // processes.
+  uint64_t staging_bytes = 0;
 };
 
 struct DeviceRequest {
@@ -62,10 +66,14 @@ class Daemon {
     Front* front = nullptr;
     uint32_t door = 0;
     bool is_near = true;  // of this process
-    // Of others: as in Imports::Source.
-    uint32_t region = 0;
-    const std::byte* base = nullptr;
+    // Of others: as in Imports::Source; what the two tell each other.
+    std::vector<const std::byte*> bases = {};
+    Link link = {};
   };
+  // Before the first neighbour in another process: the number of regions, from 1 on, that it must
+  // have mapped when it meets this one. Operations have their homes there, and streams their
+  // copies.
+  [[nodiscard]] Result<uint32_t> open();
   // The number, and door here, of a daemon that will be met.
   [[nodiscard]] Result<uint32_t> expect_neighbour();
   // Both daemons meet each other before the first operation that both are in. Waits until the
@@ -75,6 +83,8 @@ class Daemon {
   [[nodiscard]] Exports& exports() { return exports_; }
   // Outlives its programs.
   [[nodiscard]] ProgramMemory& memory() { return memory_; }
+  // Of copies in streams, which all neighbours know from the beginning.
+  [[nodiscard]] MemoryPool& staging() { return staging_; }
 
   // --- operations ---
 
@@ -170,9 +180,14 @@ class Daemon {
   Front* front_;
   Exports exports_;
   ProgramMemory memory_;
+  MemoryPool staging_;
+  std::mutex opening_;
+  uint32_t num_own_regions_ = 0;  // with that lock: those that neighbours know from the beginning
+  const uint64_t staging_bytes_;
 
   mutable std::mutex mutex_;
   Imports imports_;
+  Mapper mapper_;
   Preparations preparations_;
   Status failure_;  // of the device
   uint64_t looked_after_ns_ = 0;

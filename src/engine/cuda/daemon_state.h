@@ -35,6 +35,7 @@ struct alignas(128) Door {
 struct Front {
   Door doors[kMostRanks];  // by neighbour
   SharedRegion regions[kMostRegions];
+  uint64_t bases[kMostRegions];  // of the same, for leaders in its own process
 };
 
 // Another daemon, or this one itself, as this one sees it.
@@ -47,7 +48,8 @@ struct Neighbour {
   uint32_t num_read;
   uint32_t num_known;  // of read_there, as it was looked at last
   uint32_t unused;
-  // Where each region of its memory is here; 0: not known yet.
+  // Where each region of its memory is here; 0: not known yet. Of one in this process, in its
+  // front.
   const uint64_t* regions;
 };
 inline constexpr uint64_t kUnreachableRegion = UINT64_MAX;  // it cannot be mapped

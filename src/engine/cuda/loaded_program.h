@@ -57,6 +57,8 @@ class LoadedProgram {
   [[nodiscard]] uint32_t number() const { return number_; }
   // Whether input and output may be the same memory.
   [[nodiscard]] bool may_be_in_place() const { return may_be_in_place_; }
+  // Whether input travels with the word of a call, and members say no addresses.
+  [[nodiscard]] bool is_inline() const { return tables_.is_inline != 0; }
   [[nodiscard]] uint32_t num_parts() const { return tables_.num_parts; }
   [[nodiscard]] size_t num_slots() const { return homes_.size(); }
 

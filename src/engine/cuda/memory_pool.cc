@@ -36,18 +36,7 @@ Result<MemoryPool::Piece> MemoryPool::take(uint64_t bytes, uint64_t clean_bytes)
   // Liveness: each time round a slab was added that is large enough; only others that take as much
   // meanwhile make it another round, and memory ends.
   while (at == nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto found = smallest_of(bytes); found != free_.end()) {
-        at = found->first;
-        const Stretch stretch = found->second;
-        is_clean = stretch.is_clean;
-        free_.erase(found);
-        if (stretch.bytes > bytes) {
-          free_.emplace(at + bytes, Stretch{stretch.bytes - bytes, stretch.slab, is_clean});
-        }
-      }
-    }
+    at = take_free(bytes, is_clean);
     if (at == nullptr) TUTTI_TRY(add_slab(std::max(bytes, options_.slab_bytes)));
   }
   Piece piece(*this, at, bytes);
@@ -58,6 +47,59 @@ Result<MemoryPool::Piece> MemoryPool::take(uint64_t bytes, uint64_t clean_bytes)
     TUTTI_TRY(device_.clear(at, clean_bytes));
   }
   return piece;
+}
+
+std::optional<MemoryPool::Piece> MemoryPool::take_at_hand(uint64_t bytes) {
+  bytes = in_whole(bytes, options_.align);
+  bool is_clean = false;
+  std::byte* const at = take_free(bytes, is_clean);
+  if (at == nullptr) return std::nullopt;
+  return std::optional<Piece>(std::in_place, *this, at, bytes);
+}
+
+bool MemoryPool::Piece::extend(uint64_t bytes) {
+  if (pool_ == nullptr) return false;
+  bytes = in_whole(bytes, pool_->options_.align);
+  if (bytes > bytes_ && !pool_->take_behind(at_, bytes_, bytes - bytes_)) return false;
+  bytes_ = std::max(bytes_, bytes);
+  return true;
+}
+
+bool MemoryPool::take_behind(std::byte* at, uint64_t bytes, uint64_t more) {
+  const std::lock_guard lock(mutex_);
+  const auto found = free_.find(at + bytes);
+  const uint64_t slab = std::prev(slabs_.upper_bound(at))->second.slab;
+  if (found == free_.end() || found->second.slab != slab || found->second.bytes < more) {
+    return false;
+  }
+  const Stretch stretch = found->second;
+  free_.erase(found);
+  if (stretch.bytes > more) {
+    free_.emplace(at + bytes + more, Stretch{stretch.bytes - more, slab, stretch.is_clean});
+  }
+  return true;
+}
+
+std::vector<const std::byte*> MemoryPool::slabs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const std::byte*> out;
+  for (const auto& [at, slab] : slabs_) out.push_back(at);
+  return out;
+}
+
+// Null: there is none that is large enough.
+std::byte* MemoryPool::take_free(uint64_t bytes, bool& is_clean) {
+  const std::lock_guard lock(mutex_);
+  const auto found = smallest_of(bytes);
+  if (found == free_.end()) return nullptr;
+  std::byte* const at = found->first;
+  const Stretch stretch = found->second;
+  is_clean = stretch.is_clean;
+  free_.erase(found);
+  if (stretch.bytes > bytes) {
+    free_.emplace(at + bytes, Stretch{stretch.bytes - bytes, stretch.slab, is_clean});
+  }
+  return at;
 }
 
 MemoryPool::Stretches::iterator MemoryPool::smallest_of(uint64_t bytes) {

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/cuda/device.h"
 #include "tutti/result.h"
@@ -45,6 +47,8 @@ class MemoryPool {
 
     [[nodiscard]] std::byte* at() const { return at_; }
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
+    // Makes it larger where it is. False: what lies behind it is used, or ends.
+    [[nodiscard]] bool extend(uint64_t bytes);
     // It is never used again: somebody may still write there.
     void abandon() { pool_ = nullptr; }
 
@@ -65,6 +69,11 @@ class MemoryPool {
   // The first `clean_bytes` of it are zero.
   [[nodiscard]] Result<Piece> take(uint64_t bytes, uint64_t clean_bytes);
 
+  // The same, if it need not be taken from the device.
+  [[nodiscard]] std::optional<Piece> take_at_hand(uint64_t bytes);
+  // What was taken from the device, each by its first byte.
+  [[nodiscard]] std::vector<const std::byte*> slabs() const;
+
   // All that was ever taken from the device.
   [[nodiscard]] uint64_t bytes_of_device() const;
   [[nodiscard]] Device& device() { return device_; }
@@ -80,7 +89,9 @@ class MemoryPool {
   using Stretches = std::map<std::byte*, Stretch>;
 
   void give_back(std::byte* at, uint64_t bytes);
+  [[nodiscard]] bool take_behind(std::byte* at, uint64_t bytes, uint64_t more);
   [[nodiscard]] Status add_slab(uint64_t bytes);
+  [[nodiscard]] std::byte* take_free(uint64_t bytes, bool& is_clean);
   // With the lock.
   [[nodiscard]] Stretches::iterator smallest_of(uint64_t bytes);
   void join(Stretches::iterator first);

@@ -43,40 +43,77 @@ Result<uint32_t> Exports::add(const Allocation& allocation) {
   auto* const there = reinterpret_cast<std::byte*>(&front_.regions[number]);
   // Before anybody hears of the number.
   TUTTI_TRY(device_.write(there, &region, sizeof region));
+  auto* const base = reinterpret_cast<std::byte*>(&front_.bases[number]);
+  TUTTI_TRY(device_.write(base, &region.base, sizeof region.base));
+  for (const Linked& linked : links_) {
+    if (linked.link.here == nullptr) continue;
+    // Pairs with the acquires in Mapper.
+    linked.link.here->num_exported.store(number, std::memory_order_release);
+  }
   return number;
+}
+
+uint32_t Exports::num_regions() const {
+  const std::lock_guard lock(mutex_);
+  return num_regions_;
+}
+
+void Exports::link(uint32_t neighbour, const Link& link, uint32_t num_known) {
+  const std::lock_guard lock(mutex_);
+  links_[neighbour] = {link, num_known};
+  if (link.here != nullptr) link.here->num_exported.store(num_regions_, std::memory_order_release);
+}
+
+bool Exports::is_known_to(uint32_t neighbour, uint32_t region) const {
+  const Linked& linked = links_[neighbour];
+  if (linked.link.there == nullptr || region <= linked.num_known) return true;
+  // Pairs with the release in Mapper::map_new.
+  return linked.link.there->num_mapped.load(std::memory_order_acquire) >= region;
 }
 
 Result<const uint64_t*> Imports::add(uint32_t neighbour, const Source& source) {
   TUTTI_ASSIGN(std::byte* const table, device_.allocate(kMostRegions * sizeof(uint64_t)));
   Neighbour added{source, table, std::vector<bool>(kMostRegions)};
-  if (source.region != 0) {
-    const auto base = reinterpret_cast<uint64_t>(source.base);
-    TUTTI_TRY(device_.write(table + source.region * sizeof(uint64_t), &base, sizeof base));
-    added.is_known[source.region] = true;
+  for (uint32_t number = 1; number <= source.bases.size(); ++number) {
+    const auto base = reinterpret_cast<uint64_t>(source.bases[number - 1]);
+    TUTTI_TRY(device_.write(table + number * sizeof(uint64_t), &base, sizeof base));
+    added.is_known[number] = true;
   }
+  const std::lock_guard lock(mutex_);
   neighbours_[neighbour] = std::move(added);
   return reinterpret_cast<const uint64_t*>(table);
 }
 
+// Neighbours stay where they are, and no other thread maps.
+Imports::Neighbour* Imports::find(uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  const auto found = neighbours_.find(neighbour);
+  return found != neighbours_.end() ? &found->second : nullptr;
+}
+
 Status Imports::fetch(uint32_t wanted) {
-  const auto found = neighbours_.find(wanted >> 16);
+  Neighbour* const neighbour = find(wanted >> 16);
   const uint32_t number = wanted & 0xffff;
-  if (found == neighbours_.end() || number == 0 || number >= kMostRegions) return {};
-  Neighbour& neighbour = found->second;
-  if (neighbour.is_known[number]) return {};
+  if (neighbour == nullptr || number == 0 || number >= kMostRegions) return {};
+  if (neighbour->is_known[number]) return {};
   SharedRegion region{};
   const auto* const there =
-      reinterpret_cast<const std::byte*>(&neighbour.source.front->regions[number]);
+      reinterpret_cast<const std::byte*>(&neighbour->source.front->regions[number]);
   TUTTI_TRY(device_.read(&region, there, sizeof region));
-  uint64_t base = region.base;
-  if (!neighbour.source.is_near) {
-    Result<std::byte*> mapped = device_.map(region);
-    base = mapped ? reinterpret_cast<uint64_t>(*mapped) : kUnreachableRegion;
-    if (!mapped) unmapped_ = std::move(mapped.error());
+  Result<std::byte*> mapped = device_.map(region);
+  const uint64_t base = mapped ? reinterpret_cast<uint64_t>(*mapped) : kUnreachableRegion;
+  if (!mapped) {
+    const std::lock_guard lock(mutex_);
+    unmapped_ = std::move(mapped.error());
   }
-  TUTTI_TRY(device_.write(neighbour.table + number * sizeof(uint64_t), &base, sizeof base));
-  neighbour.is_known[number] = true;
+  TUTTI_TRY(device_.write(neighbour->table + number * sizeof(uint64_t), &base, sizeof base));
+  neighbour->is_known[number] = true;
   return {};
+}
+
+Status Imports::unmapped() const {
+  const std::lock_guard lock(mutex_);
+  return unmapped_;
 }
 
 }  // namespace tutti::engine::cuda

@@ -117,19 +117,45 @@ Status Stream::copy_all(StreamHandle stream, std::span<const Copy> copies) {
 
 void Stream::begin_anew() {
   const std::lock_guard lock(mutex_);
+  piece_.abandon();
   staging_ = nullptr;
   staging_bytes_ = 0;
 }
 
-// Grown by doubling, and what is too small is left: at most as much again as is used.
 Result<std::byte*> Stream::staging(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes > staging_bytes_) {
+  if (bytes > staging_bytes_ && !grow_at_hand(bytes)) {
     const uint64_t size = std::bit_ceil(std::max(bytes, kLeastStaging));
     TUTTI_ASSIGN(staging_, device_.allocate(size));
+    piece_.abandon();
     staging_bytes_ = size;
   }
   return staging_;
+}
+
+std::byte* Stream::staging_at_hand(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return bytes <= staging_bytes_ || grow_at_hand(bytes) ? staging_ : nullptr;
+}
+
+// Where it is, if it can grow there; what is left behind may be in use. By doubling, while there is
+// room for that.
+bool Stream::grow_at_hand(uint64_t bytes) {
+  const uint64_t doubled = std::bit_ceil(std::max(bytes, kLeastStaging));
+  if (piece_.extend(doubled) || piece_.extend(bytes)) {
+    staging_bytes_ = piece_.bytes();
+    return true;
+  }
+  for (const uint64_t size : {doubled, bytes}) {
+    auto piece = daemon_.staging().take_at_hand(size);
+    if (!piece) continue;
+    piece_.abandon();
+    piece_ = *std::move(piece);
+    staging_ = piece_.at();
+    staging_bytes_ = piece_.bytes();
+    return true;
+  }
+  return false;
 }
 
 }  // namespace tutti::engine::cuda

@@ -53,6 +53,9 @@ class Stream {
   // Memory for copies of at most so many bytes, in the order of the stream: what it is used for in
   // one group is over when the next group begins.
   [[nodiscard]] Result<std::byte*> staging(uint64_t bytes);
+  // The same without a word to the driver, in what all neighbours know from the beginning; null:
+  // there is not so much.
+  [[nodiscard]] std::byte* staging_at_hand(uint64_t bytes);
 
  private:
   Stream(Device& device, Daemon& daemon, Watch& watch)
@@ -65,6 +68,7 @@ class Stream {
                                  const Daemon::Ticket& ticket);
   [[nodiscard]] Status copy_all(StreamHandle stream, std::span<const Copy> copies);
   [[nodiscard]] Status watch_copies(const Group& group);
+  [[nodiscard]] bool grow_at_hand(uint64_t bytes);
 
   Device& device_;
   Daemon& daemon_;
@@ -78,6 +82,7 @@ class Stream {
   uint32_t num_groups_ = 0;
   uint32_t num_operations_ = 0;
   uint32_t num_copying_ = 0;  // groups that end with copies
+  MemoryPool::Piece piece_;   // that staging is, if it was at hand
   std::byte* staging_ = nullptr;
   uint64_t staging_bytes_ = 0;
 };

@@ -65,6 +65,29 @@ TEST(MemoryPool, NoPieceIsOfTwoSlabs) {
   EXPECT_EQ(pool.bytes_of_device(), 6 * kSlab);
 }
 
+TEST(MemoryPool, APieceGrowsWhereItIsIfThatIsFree) {
+  ThreadDevice device;
+  MemoryPool pool(device, {});
+  EXPECT_FALSE(pool.take_at_hand(1).has_value());
+  ASSERT_TRUE(pool.reserve(kSlab).ok());
+  auto piece = pool.take_at_hand(kSlab / 4);
+  ASSERT_TRUE(piece.has_value());
+  std::byte* const at = piece->at();
+  EXPECT_TRUE(piece->extend(kSlab / 2));
+  EXPECT_EQ(piece->at(), at);
+  EXPECT_EQ(piece->bytes(), kSlab / 2);
+  EXPECT_FALSE(piece->extend(kSlab + 1));
+  {
+    const Piece behind = pool.take(1, 0).value();
+    EXPECT_FALSE(piece->extend(kSlab));
+  }
+  EXPECT_TRUE(piece->extend(kSlab));
+  EXPECT_FALSE(pool.take_at_hand(1).has_value());
+  piece.reset();
+  EXPECT_EQ(pool.take(kSlab, 0).value().at(), at);
+  EXPECT_EQ(pool.bytes_of_device(), kSlab);
+}
+
 TEST(MemoryPool, WhatIsAskedToBeCleanIs) {
   for (const auto kind : {MemoryPool::Kind::kDevice, MemoryPool::Kind::kShared}) {
     ThreadDevice device;

@@ -27,6 +27,7 @@ inline constexpr Placing kPlacings[] = {Placing::kOneProcess, Placing::kProcesse
 // sanitizers see who writes beside it.
 struct DeviceBounds {
   uint64_t reserved = 0;
+  uint64_t staging = 0;
   uint64_t programs = comm::LoadedPrograms::kMostBytes;
   engine::cuda::Presence presence = {.linger_ns = 20'000, .stay_ns = 200'000};
 };
@@ -50,6 +51,7 @@ class DeviceJob {
       facts.workers_for = [](uint32_t /*num_ranks*/) { return 2U; };
       facts.presence = bounds.presence;
       facts.reserved_bytes = bounds.reserved;
+      facts.staging_bytes = bounds.staging;
       facts.most_program_bytes = bounds.programs;
       hosts_.push_back(std::make_unique<comm::DeviceHost>(std::move(device), std::move(facts)));
     }
