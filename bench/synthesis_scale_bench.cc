@@ -1,6 +1,7 @@
 // Greedy synthesis: how its time grows with the number of ranks, and what its schedules are worth.
 //
-//   synthesis_scale_bench [MAX_RANKS [TOPOLOGY [COLLECTIVE]]]   up to 1,100 ranks; 10000 take hours
+//   synthesis_scale_bench [MAX_RANKS [TOPOLOGY [COLLECTIVE]]]   up to 1,100 ranks; 10000 take an
+//   hour or more
 //
 // The curve counts the messages of a synthesis without writing them down (beyond some 8,000 ranks
 // no schedule could hold them), in CPU seconds of one core. Each row has a process of its own, so
