@@ -186,7 +186,7 @@ class Comparison {
     GreedyRates rates;
     const auto plan = plan::synth::plan_greedy(all_gather_, topology_, options);
     if (plan) rates.simulated = rate_of(bytes, plan->ns());
-    for (options.chunks = 1; options.chunks <= 16; options.chunks *= 2) {
+    for (options.chunks = 1; options.chunks <= 128; options.chunks *= 2) {
       const auto count = plan::synth::count_greedy(all_gather_, topology_, options);
       if (count) rates.filled = std::max(rates.filled, rate_of(bytes, count->planned_ns));
     }

@@ -28,7 +28,7 @@ constexpr std::array<Named, 9> kNamed = {{{"dgx-1p", machines::dgx_1p},
                                           {"nvl72", machines::nvl72},
                                           {"mi250x", machines::mi250x},
                                           {"mi300x", machines::mi300x}}};
-constexpr std::array<std::string_view, 4> kShapes = {"ring", "torus", "mesh", "switch"};
+constexpr std::array<std::string_view, 5> kShapes = {"ring", "torus", "grid", "mesh", "switch"};
 
 constexpr std::array<MachineEntry, kNamed.size() + kShapes.size()> kList = {{
     {"dgx-1p", "8 P100 on a cube mesh of NVLinks, 80 GB/s each; 4 NICs of 12.5 GB/s"},
@@ -42,6 +42,7 @@ constexpr std::array<MachineEntry, kNamed.size() + kShapes.size()> kList = {{
     {"mi300x", "8 MI300X, every two joined by 64 GB/s of xGMI; 8 NICs of 50 GB/s"},
     {"ring:N", "N devices in a ring"},
     {"torus:AxB[xC]", "A times B (times C) devices in a torus"},
+    {"grid:AxB[xC]", "the same without the way around: its edges are ends"},
     {"mesh:N", "N devices, every two joined"},
     {"switch:N", "N devices on one switch"},
 }};
@@ -124,16 +125,18 @@ Result<Wire> parse_wire(std::string_view text) {
   return wire;
 }
 
-Result<std::vector<uint32_t>> parse_sides(std::string_view text, size_t max_sides) {
+Result<std::vector<uint32_t>> parse_sides(std::string_view shape, std::string_view text) {
+  const bool has_sides = shape == "torus" || shape == "grid";
+  const size_t max_sides = has_sides ? kMaxSides : 1;
   std::vector<uint32_t> sides;
   uint64_t product = 1;
   for (const std::string_view part : split(text, 'x')) {
     const auto side = parse_uint32(part);
     product *= side.value_or(0);
     if (product == 0 || product > kMaxDevices || sides.size() == max_sides) {
-      return invalid(
-          fmt::format("'{}' is no size: 1 to {} devices{}", text.substr(0, 80), kMaxDevices,
-                      max_sides > 1 ? ", as in torus:4x4 or torus:2x3x4" : ", as in ring:8"));
+      return invalid(fmt::format(
+          "'{}' is no size: 1 to {} devices, as in {}", text.substr(0, 80), kMaxDevices,
+          has_sides ? fmt::format("{0}:4x4 or {0}:2x3x4", shape) : std::string("ring:8")));
     }
     sides.push_back(*side);
   }
@@ -147,10 +150,12 @@ Result<Topology> make_shape(std::string_view shape, std::string_view rest) {
   if (at != std::string_view::npos) {
     TUTTI_ASSIGN(wire, parse_wire(rest.substr(at + 1)));
   }
-  TUTTI_ASSIGN(const auto sides, parse_sides(size, shape == "torus" ? kMaxSides : 1));
+  TUTTI_ASSIGN(const auto sides, parse_sides(shape, size));
   Topology topology;
   if (shape == "torus") {
     topology = machines::torus(sides, wire);
+  } else if (shape == "grid") {
+    topology = machines::grid(sides, wire);
   } else if (shape == "ring") {
     topology = machines::ring(sides[0], wire);
   } else if (shape == "switch") {

@@ -78,7 +78,7 @@ TEST(DeviceCommunicator, ProcessesInAnyOrder) {
   }
 }
 
-TEST(DeviceCommunicator, ARankThatDiesIsNamedAndStreamsGoOn) {
+TEST(DeviceCommunicator, AProcessThatDiesIsNamedAndStreamsGoOn) {
   EXPECT_TRUE(run_processes(3, kDies));
 }
 

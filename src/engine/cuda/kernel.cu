@@ -14,11 +14,13 @@ namespace tutti::engine::cuda {
 namespace {
 
 // Threads of a block that move bytes. The thread that decides needs registers, and all have equally
-// many: for older GPUs the compiler needs more of them.
+// many: for older GPUs the compiler needs more of them, and keeps what single warps do apart.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr uint32_t kMovers = 320;
+#define TUTTI_APART __noinline__
 #else
 constexpr uint32_t kMovers = 448;
+#define TUTTI_APART
 #endif
 constexpr uint32_t kThreads = 32 + kMovers + 32;
 
@@ -206,7 +208,7 @@ class WarpLanes {
   uint32_t lane_;
 };
 
-__device__ void run_lanes(DaemonState& state, Shared& shared) {
+__device__ TUTTI_APART void run_lanes(DaemonState& state, Shared& shared) {
   const bool is_first = threadIdx.x % 32 == 0;
   AtOnceDesk& desk = shared.leader.at_once;
   Turnstile& gate = shared.leader.at_once_gate;
@@ -404,7 +406,7 @@ __device__ bool look_at_arms(const DaemonState& state, PreparedTable*& table, Ta
   return is_armed;
 }
 
-__device__ void read_triggers(const DaemonState& state, Shared& shared) {
+__device__ TUTTI_APART void read_triggers(const DaemonState& state, Shared& shared) {
   LeaderShared& leader = shared.leader;
   PreparedTable* table = nullptr;
   // Liveness: ends with the leader, which says so.

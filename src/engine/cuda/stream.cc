@@ -1,7 +1,6 @@
 #include "engine/cuda/stream.h"
 
 #include <bit>
-#include <thread>
 
 #include "base/try.h"
 
@@ -22,18 +21,12 @@ Result<std::unique_ptr<Stream>> Stream::create(Device& device, Daemon& daemon, W
 }
 
 Status Stream::submit(const Group& group) {
-  wait_for_room();
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(copy_all(group.stream, group.before));
   if (!group.requests.empty()) TUTTI_TRY(submit_all(group));
   TUTTI_TRY(copy_all(group.stream, group.after));
   const bool ends_with_copies = group.requests.empty() || !group.after.empty();
   return ends_with_copies ? watch_copies(group) : Status();
-}
-
-void Stream::wait_for_room() const {
-  // Liveness: operations end, at their deadline if not before, once the stream has come to them.
-  while (under_way_.num() >= kMostUnderWay) std::this_thread::yield();
 }
 
 // When operations are over the daemon says; when copies are, only the stream can.

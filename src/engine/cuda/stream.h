@@ -40,11 +40,6 @@ class Stream {
   // is the device's, on which nothing runs any more.
   [[nodiscard]] Status submit(const Group& group);
 
-  // So many operations may be under way in it; who submits more waits until some are over. A driver
-  // that has no room for more in a stream waits too, but holds up the calls of all threads
-  // meanwhile, and so the very calls that would make room.
-  static constexpr uint32_t kMostUnderWay = 256;
-
   // Whether nothing that was submitted is under way; then it can be another stream's.
   [[nodiscard]] bool is_idle() const { return under_way_.is_none(); }
   // From now on it is another stream's. Memory for copies is new: the old may still be used.
@@ -60,7 +55,6 @@ class Stream {
  private:
   Stream(Device& device, Daemon& daemon, Watch& watch)
       : device_(device), daemon_(daemon), watch_(watch) {}
-  void wait_for_room() const;
   [[nodiscard]] Status submit_all(const Group& group);
   [[nodiscard]] Status take_places(const Group& group);
   [[nodiscard]] Status arm(const Group& group);

@@ -35,10 +35,9 @@ class Ending {
 class UnderWay {
  public:
   void add() { num_.fetch_add(1, std::memory_order_relaxed); }
-  // Pairs with num.
+  // Pairs with is_none.
   void remove() { num_.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] bool is_none() const { return num() == 0; }
-  [[nodiscard]] uint32_t num() const { return num_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_none() const { return num_.load(std::memory_order_acquire) == 0; }
 
  private:
   std::atomic<uint32_t> num_{0};

@@ -16,6 +16,10 @@ namespace {
 constexpr double kMaxVisits = 2e7;
 constexpr int kMaxRounds = 200;
 constexpr double kGrowth = 0.2;
+// What the first round finds nearly idle counts for little at once: large topologies have few
+// rounds.
+constexpr double kNearlyIdle = 0.25;
+constexpr double kLittle = 1e-3;
 constexpr double kFarAway = std::numeric_limits<double>::infinity();
 
 class LengthSearch {
@@ -48,13 +52,15 @@ class LengthSearch {
   }
 
   // Longer where crowded.
-  void adjust() {
+  void adjust(int round) {
     double most = 0;
     for (size_t l = 0; l < load_.size(); ++l) {
       most = std::max(most, load_[l] / topology_.links[l].gbps);
     }
     for (size_t l = 0; l < load_.size(); ++l) {
-      length_[l] *= 1 + kGrowth * load_[l] / topology_.links[l].gbps / most;
+      const double crowded = load_[l] / topology_.links[l].gbps / most;
+      length_[l] *= 1 + kGrowth * crowded;
+      if (round == 0 && crowded < kNearlyIdle) length_[l] *= kLittle;
     }
   }
 
@@ -121,17 +127,18 @@ class LengthSearch {
 
 }  // namespace
 
-AllToAllBound all_to_all_bound(const topo::Topology& topology, uint64_t bytes) {
+AllToAllBound all_to_all_bound(const topo::Topology& topology, uint64_t bytes, int least_rounds) {
   AllToAllBound bound;
   const double visits = static_cast<double>(topology.num_ranks()) *
                         static_cast<double>(topology.links.size() + topology.nodes.size());
-  const int num_rounds = static_cast<int>(std::min<double>(kMaxRounds, kMaxVisits / visits));
+  const int in_time = static_cast<int>(std::min<double>(kMaxRounds, kMaxVisits / visits));
+  const int num_rounds = std::max(in_time, least_rounds);
   if (topology.num_ranks() < 2 || num_rounds == 0) return bound;
   LengthSearch search(topology);
   double most = 0;
   for (int round = 0; round < num_rounds; ++round) {
     most = std::max(most, search.round());
-    search.adjust();
+    search.adjust(round);
   }
   const double block = static_cast<double>(bytes) / topology.num_ranks();
   bound.ns = most * block;

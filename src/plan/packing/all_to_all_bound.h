@@ -19,6 +19,8 @@ struct AllToAllBound {
 };
 
 // `bytes`: one rank's input, as sim::Options counts. Ranks pass data on, other devices do not.
-[[nodiscard]] AllToAllBound all_to_all_bound(const topo::Topology& topology, uint64_t bytes);
+// At least so many rounds, even if they take minutes; otherwise as many as take a second or two.
+[[nodiscard]] AllToAllBound all_to_all_bound(const topo::Topology& topology, uint64_t bytes,
+                                             int least_rounds = 0);
 
 }  // namespace tutti::plan::packing

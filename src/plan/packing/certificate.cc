@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -173,31 +172,6 @@ std::string certificate(const Collective& collective, const topo::Topology& topo
         packing.relay_gbps);
   }
   return text;
-}
-
-double least_ns(const topo::Topology& topology, const Packing& packing, uint64_t bytes) {
-  if (packing.bound.groups.empty()) return 0;
-  const double carried_ns = static_cast<double>(bytes) / packing.bound_gbps;
-  if (packing.bound.is_by_arrivals || packing.bound.groups.size() > 1)
-    return carried_ns;  // whose switches are on neither side
-  const Graph& graph = packing.fabric.graph;
-  std::vector<bool> inside(graph.num_nodes(), false);
-  for (const uint32_t node : packing.bound.groups.front()) inside[node] = true;
-  std::set<std::pair<topo::NodeId, topo::NodeId>> crossing;  // a switch may be on both sides
-  for (uint32_t a = 0; a < graph.num_nodes(); ++a) {
-    for (uint32_t b = 0; b < graph.num_nodes(); ++b) {
-      const bool crosses =
-          packing.bound.is_entering ? inside[b] && !inside[a] : inside[a] && !inside[b];
-      if (crosses && graph.capacity[a][b] > 0) crossing.emplace(graph.nodes[a], graph.nodes[b]);
-    }
-  }
-  double latency_ns = std::numeric_limits<double>::infinity();
-  for (size_t l = 0; l < topology.links.size(); ++l) {
-    const topo::Link& link = topology.links[l];
-    const bool crosses = packing.fabric.is_used[l] && crossing.contains({link.from, link.to});
-    if (crosses) latency_ns = std::min(latency_ns, link.latency_ns);
-  }
-  return carried_ns + latency_ns;
 }
 
 std::string summary(const Packing& packing) {

@@ -15,8 +15,9 @@ namespace tutti::plan::packing {
 [[nodiscard]] std::string certificate(const Collective& collective, const topo::Topology& topology,
                                       const Packing& packing);
 
-// No schedule on the packing's links takes less: what must cross the cut at its rate, and the least
-// latency over it. 0 for one rank.
+// No schedule on the packing's links takes less: what must cross the cut at its rate, and the
+// latency between the cut's one side and the rank on the other that is farthest from it. 0 for one
+// rank.
 [[nodiscard]] double least_ns(const topo::Topology& topology, const Packing& packing,
                               uint64_t bytes);
 

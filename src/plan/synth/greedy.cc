@@ -16,6 +16,8 @@ namespace tutti::plan::synth {
 namespace {
 
 constexpr double kNsPerPs = 1e-3;
+// That a schedule could hold: each is a send and a receive.
+constexpr uint64_t kMaxMessages = ir::kMaxSteps / 2;
 
 bool spreads(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast ||
@@ -88,9 +90,11 @@ class Synthesis {
 
   Result<GreedyCount> count() {
     TUTTI_TRY(prepare());
-    const TransferSink tick = [this](const Transfer&) { ++count_.num_messages; };
+    const TransferSink tick = [this](const Transfer& transfer) {
+      count_.num_messages += transfer.num_chunks;
+    };
     if (collective_.kind == CollectiveKind::kAllToAll) {
-      TUTTI_TRY(run_deliver(tick, UINT64_MAX));
+      TUTTI_TRY(run_deliver(tick, {.alone = kMaxMessages, .all = UINT64_MAX}));
     }
     if (adds_up(collective_.kind)) TUTTI_TRY(run_spread(reversed(network_), tick));
     if (spreads(collective_.kind)) TUTTI_TRY(run_spread(network_, tick));
@@ -137,9 +141,14 @@ class Synthesis {
     ++num_spreads_;
     return {};
   }
-  Status run_deliver(const TransferSink& sink, uint64_t max_transfers) {
+  struct MostTransfers {
+    uint64_t alone;
+    uint64_t all;
+  };
+  Status run_deliver(const TransferSink& sink, MostTransfers most) {
     GreedyWork limited = work();
-    limited.max_transfers = max_transfers;
+    limited.max_transfers_alone = most.alone;
+    limited.max_transfers = most.all;
     TUTTI_ASSIGN(const int64_t ps, deliver(network_, options_.chunks, limited, sink));
     count_.planned_ns += static_cast<double>(ps) * kNsPerPs;
     return {};
@@ -154,8 +163,9 @@ class Synthesis {
   Status write_deliver(ir::Builder& b) {
     if (collective_.num_ranks == 1) return {};
     DeliverWriter writer(b, network_, {num_lanes(), 0, Way::kForwards, options_.turns});
+    const uint64_t most = kMaxMessages - collective_.num_ranks;
     return run_deliver([&](const Transfer& transfer) { writer.write(transfer); },
-                       ir::kMaxSteps / 2 - collective_.num_ranks);
+                       {.alone = most, .all = most});
   }
 
   Status write_spread(ir::Builder& b) {

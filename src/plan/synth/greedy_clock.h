@@ -24,6 +24,7 @@ namespace tutti::plan::synth {
 struct GreedyEvent {
   uint32_t hop = 0;
   uint32_t chunk = 0;
+  uint32_t num_chunks = 1;
   int64_t kb_per_s = 0;  // what it gives back to its links; 0: it arrives
 };
 

@@ -24,8 +24,11 @@ struct Manner {
   Turns turns;
   uint32_t lanes;
 };
-constexpr Manner kTriedManners[] = {
-    {Turns::kLanes, 1}, {Turns::kLanes, 2}, {Turns::kWindow, 8}, {Turns::kWindow, 32}};
+constexpr Manner kTriedManners[] = {{Turns::kLanes, 1},
+                                    {Turns::kLanes, 2},
+                                    {Turns::kWindow, 8},
+                                    {Turns::kWindow, 32},
+                                    {Turns::kWindow, 64}};
 
 Result<GreedyPlan> try_greedy(const Collective& collective, const topo::Topology& topology,
                               const GreedyOptions& options) {

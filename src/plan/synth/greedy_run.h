@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/synth/greedy_bundles.h"
 #include "plan/synth/greedy_clock.h"
 #include "plan/synth/greedy_random.h"
 #include "plan/synth/greedy_transfers.h"
@@ -16,10 +17,9 @@ namespace tutti::plan::synth {
 
 class GreedyRun {
  public:
-  GreedyRun(const Network& network, const GreedyWork& work, const TransferSink& sink)
+  GreedyRun(const Network& network, const GreedyWork& work)
       : network_(network),
         work_(work),
-        sink_(sink),
         room_(network),
         is_idle_(network.hops.size(), true),
         random_(work.seed) {
@@ -45,19 +45,20 @@ class GreedyRun {
   }
 
   // Begins a transfer at this rate, now.
-  void begin(uint32_t hop_index, uint32_t chunk, int64_t rate) {
+  void begin(uint32_t hop_index, Load load, int64_t rate) {
     const Hop& hop = network_.hops[hop_index];
-    const int64_t sent_ps = now_ps_ + transfer_ps(work_.chunk_bytes, rate);
+    const int64_t sent_ps = now_ps_ + transfer_ps(work_.chunk_bytes * load.num_chunks, rate);
     room_.take(hop, rate);
-    timeline_.add(sent_ps, {hop_index, chunk, rate});
-    timeline_.add(sent_ps + hop.latency_ps, {hop_index, chunk, 0});
-    sink_({hop_index, chunk});
-    if (++num_started_ % kReportEvery != 0 || !work_.progress) return;
+    timeline_.add(sent_ps, {hop_index, load.chunk, load.num_chunks, rate});
+    timeline_.add(sent_ps + hop.latency_ps, {hop_index, load.chunk, load.num_chunks, 0});
+    num_started_ += load.num_chunks;
+    if (num_started_ < next_report_ || !work_.progress) return;
+    next_report_ = num_started_ + kReportEvery;
     const double done = static_cast<double>(num_started_) / static_cast<double>(total_);
     if (!work_.progress(std::min(done, 1.0))) is_stopped_ = true;
   }
 
-  // Until nothing happens any more. `arrive(hop, chunk)` is called for what has come, then, once a
+  // Until nothing happens any more. `arrive(hop, event)` is called for what has come, then, once a
   // moment, `collect(ready)`, which adds hops that waited for links, and `start(hop)` for each that
   // is ready, turn by turn. Returns when the last chunk arrives.
   template <class Arrive, class Collect, class Start>
@@ -72,7 +73,7 @@ class GreedyRun {
         if (event.kb_per_s > 0) {
           room_.give_back(hop, event.kb_per_s);
         } else {
-          arrive(hop, event.chunk);
+          arrive(hop, event);
           last_ps = now_ps_;
         }
       }
@@ -101,7 +102,6 @@ class GreedyRun {
 
   const Network& network_;
   const GreedyWork& work_;
-  const TransferSink& sink_;
   Timeline timeline_;
   LinkRoom room_;
   int64_t now_ps_ = 0;
@@ -109,7 +109,8 @@ class GreedyRun {
   std::vector<uint32_t> ready_;  // hops to try at this moment
   GreedyRandom random_;
   uint32_t first_turn_ = 0;
-  uint64_t num_started_ = 0;
+  uint64_t num_started_ = 0;  // chunks
+  uint64_t next_report_ = kReportEvery;
   uint64_t total_ = 1;
   bool is_stopped_ = false;
 };

@@ -42,7 +42,8 @@ class Spreader {
            const TransferSink& sink)
       : network_(network),
         owner_(owner),
-        run_(network, work, sink),
+        sink_(sink),
+        run_(network, work),
         has_(network.num_ranks, owner.size()),
         gets_(network.num_ranks, owner.size()),
         group_gets_(network.num_groups, owner.size()),
@@ -56,10 +57,11 @@ class Spreader {
       expect(owner_[c], c);
       arrive(owner_[c], c);
     }
-    TUTTI_ASSIGN(const int64_t last_ps,
-                 run_.run([this](const Hop& hop, uint32_t chunk) { arrive(hop.to, chunk); },
-                          [this](std::vector<uint32_t>& ready) { run_.room().wake(ready); },
-                          [this](uint32_t h) { start_hop(h); }));
+    TUTTI_ASSIGN(
+        const int64_t last_ps,
+        run_.run([this](const Hop& hop, const GreedyEvent& event) { arrive(hop.to, event.chunk); },
+                 [this](std::vector<uint32_t>& ready) { run_.room().wake(ready); },
+                 [this](uint32_t h) { start_hop(h); }));
     TUTTI_CHECK(run_.num_started() == total, "all chunks reach all ranks that reach each other");
     return last_ps;
   }
@@ -126,12 +128,14 @@ class Spreader {
       }
       expect(hop.to, chunk);
       ++num_copies_[chunk];
-      run_.begin(h, chunk, rate);
+      run_.begin(h, {chunk}, rate);
+      sink_({h, chunk});
     }
   }
 
   const Network& network_;
   const std::vector<uint32_t>& owner_;
+  const TransferSink& sink_;
   GreedyRun run_;
   BitRows has_;         // by rank: arrived
   BitRows gets_;        // by rank: arrived or on its way

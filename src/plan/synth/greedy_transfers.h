@@ -15,6 +15,7 @@ namespace tutti::plan::synth {
 struct Transfer {
   uint32_t hop = 0;
   uint32_t chunk = 0;
+  uint32_t num_chunks = 1;  // more: some chunks with the destination and part of `chunk`
 };
 using TransferSink = std::function<void(const Transfer&)>;
 
@@ -25,6 +26,8 @@ struct GreedyWork {
   double chunk_bytes = 1;
   uint64_t seed = 1;
   GreedyProgress progress = {};
+  // Beyond so many, deliver lets chunks that meet on their way to one rank go on together.
+  uint64_t max_transfers_alone = UINT64_MAX;
   uint64_t max_transfers = UINT64_MAX;  // deliver refuses more before it begins
 };
 

@@ -23,11 +23,13 @@ Topology nvl72();
 Topology mi250x();
 Topology mi300x();
 
-// Shapes of any size, at least 1 device. Devices of a ring and of a torus each have a router beside
-// them (a switch node), so that any two can talk: the router passes on what is not for its device.
-// It costs nothing: no latency, and the rate of all its cables together.
+// Shapes of any size, at least 1 device. Devices of a ring, torus and grid each have a router
+// beside them (a switch node), so that any two can talk: the router passes on what is not for its
+// device. It costs nothing: no latency, and the rate of all its cables together.
 Topology ring(uint32_t num_devices, const Wire& wire);
 Topology torus(const std::vector<uint32_t>& sides, const Wire& wire);
+// A torus without the way around.
+Topology grid(const std::vector<uint32_t>& sides, const Wire& wire);
 Topology mesh(uint32_t num_devices, const Wire& wire);
 // The wire is from a device to the switch and back again: its latency is that of the whole way.
 Topology crossbar(uint32_t num_devices, const Wire& wire);

@@ -2,6 +2,10 @@
 // so that the closed forms of textbooks hold.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "topo/machines/families.h"
 
 namespace tutti::topo::machines {
@@ -25,32 +29,71 @@ uint32_t next_along(uint32_t place, const Axis& axis) {
   return at + 1 < axis.side ? place + axis.stride : place - at * axis.stride;
 }
 
+std::vector<Axis> axes_of(const std::vector<uint32_t>& sides) {
+  std::vector<Axis> axes;
+  uint32_t stride = 1;
+  for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
+    axes.push_back({*side, stride});
+    stride *= *side;
+  }
+  return axes;
+}
+
+uint32_t product(const std::vector<uint32_t>& sides) {
+  return std::accumulate(sides.begin(), sides.end(), 1U, std::multiplies<>());
+}
+
+struct Cable {
+  uint32_t from;
+  uint32_t to;
+};
+
+// Devices with a router beside each, the routers joined by these cables.
+Topology routers(uint32_t num_devices, const std::vector<Cable>& cables, const Wire& wire) {
+  Topology topology = devices(num_devices);
+  std::vector<uint32_t> num_cables(num_devices, 0);
+  for (const Cable& cable : cables) {
+    ++num_cables[cable.from];
+    ++num_cables[cable.to];
+  }
+  std::vector<NodeId> nodes;
+  for (uint32_t i = 0; i < num_devices; ++i) {
+    nodes.push_back(add_node(topology, NodeKind::kSwitch, fmt::format("router{}", i)));
+    const double gbps = std::max(num_cables[i], 1U) * wire.gbps;
+    connect(topology, topology.ranks[i], nodes[i], {LinkClass::kOther, gbps, 0});
+  }
+  for (const Cable& cable : cables) connect(topology, nodes[cable.from], nodes[cable.to], wire);
+  return topology;
+}
+
 }  // namespace
 
 Topology torus(const std::vector<uint32_t>& sides, const Wire& wire) {
-  std::vector<Axis> axes;
-  uint32_t num_devices = 1;
-  double num_cables = 0;  // of one router
-  for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
-    axes.push_back({*side, num_devices});
-    num_devices *= *side;
-    num_cables += *side > 2 ? 2 : *side - 1;  // two neighbours may be the same one, or oneself
-  }
-  Topology topology = devices(num_devices);
-  topology.name = fmt::format("torus:{}", fmt::join(sides, "x"));
-  const Wire inside = {LinkClass::kOther, std::max(num_cables, 1.0) * wire.gbps, 0};
-  std::vector<NodeId> routers;
-  for (uint32_t i = 0; i < num_devices; ++i) {
-    routers.push_back(add_node(topology, NodeKind::kSwitch, fmt::format("router{}", i)));
-    connect(topology, topology.ranks[i], routers[i], inside);
-  }
-  for (uint32_t i = 0; i < num_devices; ++i) {
+  std::vector<Cable> cables;
+  const std::vector<Axis> axes = axes_of(sides);
+  for (uint32_t i = 0; i < product(sides); ++i) {
     for (const Axis& axis : axes) {
       const uint32_t next = next_along(i, axis);
       const bool is_same_cable = axis.side == 2 && next < i;
-      if (next != i && !is_same_cable) connect(topology, routers[i], routers[next], wire);
+      if (next != i && !is_same_cable) cables.push_back({i, next});
     }
   }
+  Topology topology = routers(product(sides), cables, wire);
+  topology.name = fmt::format("torus:{}", fmt::join(sides, "x"));
+  return topology;
+}
+
+Topology grid(const std::vector<uint32_t>& sides, const Wire& wire) {
+  std::vector<Cable> cables;
+  const std::vector<Axis> axes = axes_of(sides);
+  for (uint32_t i = 0; i < product(sides); ++i) {
+    for (const Axis& axis : axes) {
+      const uint32_t next = next_along(i, axis);
+      if (next > i) cables.push_back({i, next});
+    }
+  }
+  Topology topology = routers(product(sides), cables, wire);
+  topology.name = fmt::format("grid:{}", fmt::join(sides, "x"));
   return topology;
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "engine/cuda/letters.h"
+#include "engine/cuda/stream.h"
+#include "engine/cuda/watch.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/cuda/daemon_calls.h"
 
@@ -78,6 +80,34 @@ TEST(AtOnce, RanksThatCallInOppositeOrdersAreRight) {
   }
   for (std::thread& thread : threads) thread.join();
   for (size_t call = 0; call < kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
+}
+
+// Whoever is done with one begins the next, so ranks are up to one call apart, and some come too
+// late to be waited for; daemons leave in the middle.
+TEST(AtOnce, CallsOfStreamsOneBehindTheOtherAreRight) {
+  constexpr size_t kCalls = kSanitized ? 40 : 150;
+  constexpr uint32_t kRanks = 8;
+  for (const uint64_t meet_ns : {0ul, 3'000ul, 50'000ul}) {
+    DaemonOptions options = kRestless;
+    options.presence.meet_ns = meet_ns;
+    Calls calls(kRanks, 1, kCalls, options, "pull_all");
+    engine::cuda::Watch watch;
+    std::vector<std::thread> threads;
+    for (uint32_t r = 0; r < kRanks; ++r) {
+      threads.emplace_back([&calls, &watch, r] {
+        ThreadStream stream;
+        auto ordered = engine::cuda::Stream::create(calls.device(), calls.daemon(r), watch).value();
+        for (size_t call = 0; call < kCalls; ++call) {
+          auto request = calls.request(r, call);
+          EXPECT_TRUE(ordered->submit({.stream = &stream, .requests = {&request, 1}}).ok());
+        }
+        stream.synchronize();
+        watch.wait_for_all();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (size_t call = 0; call < kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
+  }
 }
 
 TEST(AtOnce, AMismatchIsAnErrorOfEveryRankAndNothingIsWritten) {

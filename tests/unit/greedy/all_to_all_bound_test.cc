@@ -28,6 +28,19 @@ TEST(AllToAllBound, OfATorusIsTheLengthOfAllWays) {
   EXPECT_GT(bound_of("torus:4x4"), 20 * 0.97);
 }
 
+// 32 ranks of a side: there is time for a few rounds only.
+TEST(AllToAllBound, OfAThousandRanksIsTheLengthOfAllWaysToo) {
+  const double exact = 16'384.0 / 4 * (1000.0 / 1024) / 25;
+  EXPECT_LE(bound_of("torus:32x32"), exact * (1 + 1e-9));
+  EXPECT_GT(bound_of("torus:32x32"), exact * 0.97);
+}
+
+// Half of all blocks cross the middle of a line, and one way is one link.
+TEST(AllToAllBound, OfALineIsItsMiddle) {
+  EXPECT_LE(bound_of("grid:1x16"), 64 * 62.5 / 25 * (1 + 1e-9));
+  EXPECT_GT(bound_of("grid:1x16"), 64 * 62.5 / 25 * 0.97);
+}
+
 // One NIC of 12.5 GB/s carries half the blocks of 8 ranks.
 TEST(AllToAllBound, OfTwoMachinesIsTheNic) {
   EXPECT_LE(bound_of("ndv2*2"), 320 * (1 + 1e-9));

@@ -73,8 +73,8 @@ TEST(Greedy, IsProvedAndRightWithAnyNumberOfMessagesUnderWay) {
 }
 
 TEST(Greedy, IsProvedAndRightOnMachinesAndShapes) {
-  for (const char* const name : {"ring:2", "ring:5", "torus:3x3", "mesh:4", "switch:7", "dgx-1v",
-                                 "dgx-2", "ndv2*2", "rail:dgx-a100*2"}) {
+  for (const char* const name : {"ring:2", "ring:5", "torus:3x3", "grid:3x4", "mesh:4", "switch:7",
+                                 "dgx-1v", "dgx-2", "ndv2*2", "rail:dgx-a100*2"}) {
     expect_all_right(machine(name), 1 << 20, 2);
   }
 }

@@ -222,6 +222,24 @@ TEST(Certificate, BoundsTheTimeByTheCutAndItsLatency) {
   EXPECT_EQ(least_ns(topology, Packing{}, 8), 0);
 }
 
+// What comes to a GPU comes through the switch, with the latency of both links.
+TEST(Certificate, CountsTheLatencyOfTheWholeWayOverTheCut) {
+  const topo::Topology topology = machine("switch:8");
+  for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
+    const Packing packing = pack({kind, 8}, topology).value();
+    EXPECT_DOUBLE_EQ(least_ns(topology, packing, 8 * 25'000), 7 * 1000 + 700) << to_string(kind);
+  }
+}
+
+// From one end of a line to the other, whichever way it goes.
+TEST(Certificate, CountsTheWayToTheFarthestRank) {
+  const topo::Topology topology = machine("grid:1x4");
+  for (const CollectiveKind kind : {CollectiveKind::kBroadcast, CollectiveKind::kReduce}) {
+    const Packing packing = pack({kind, 4}, topology).value();
+    EXPECT_DOUBLE_EQ(least_ns(topology, packing, 25'000), 1000 + 3 * 700) << to_string(kind);
+  }
+}
+
 TEST(Certificate, LeavesOutWhatBelongsToOtherDevices) {
   const topo::Topology topology = some_of("dgx-1v", {0, 1, 2, 4, 7});
   const Collective broadcast{CollectiveKind::kBroadcast, 5};

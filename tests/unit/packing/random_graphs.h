@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <vector>
 
+#include "bench/random_digraphs.h"
 #include "plan/packing/bounds.h"
 #include "plan/packing/graph.h"
 #include "plan/packing/trees.h"
 #include "tests/support/sanitized.h"
 
 namespace tutti::plan::packing {
+
+using bench::best_cut;
+using bench::best_partition_of;
 
 inline uint32_t num_trials(uint32_t plain) { return test::kSanitized ? plain / 10 + 1 : plain; }
 
@@ -44,54 +47,6 @@ inline Graph random_switched_graph(uint32_t num_ranks, uint32_t num_switches, ui
   Graph graph = random_graph(num_ranks + num_switches, seed, true);
   graph.num_ranks = num_ranks;
   return graph;
-}
-
-// The least ratio of what leaves a set to what starts in it, over all sets.
-inline Fraction brute_force_cut(const Graph& graph, const std::vector<int64_t>& demand) {
-  std::optional<Fraction> least;
-  const uint32_t n = graph.num_nodes();
-  for (uint32_t set = 1; set < 1u << n; ++set) {
-    std::vector<bool> inside(n);
-    int64_t starting = 0;
-    uint32_t ranks_inside = 0;
-    for (uint32_t v = 0; v < n; ++v) {
-      inside[v] = (set >> v & 1) != 0;
-      if (v >= graph.num_ranks || !inside[v]) continue;
-      starting += demand[v];
-      ++ranks_inside;
-    }
-    if (starting == 0 || ranks_inside == graph.num_ranks) continue;
-    const Fraction ratio(leaving(graph, inside), starting);
-    if (!least || ratio < *least) least = ratio;
-  }
-  return *least;
-}
-
-// The least ratio of links between groups to the number of groups less one, over all partitions of
-// the ranks of a symmetric graph without switches.
-inline Fraction brute_force_partition(const Graph& graph) {
-  std::optional<Fraction> least;
-  std::vector<uint32_t> group(graph.num_ranks, 0);
-  const auto visit = [&](auto& self, uint32_t r, uint32_t num_groups) -> void {
-    if (r < graph.num_ranks) {
-      for (uint32_t g = 0; g <= num_groups; ++g) {
-        group[r] = g;
-        self(self, r + 1, std::max(num_groups, g + 1));
-      }
-      return;
-    }
-    if (num_groups < 2) return;
-    int64_t crossing = 0;
-    for (uint32_t a = 0; a < graph.num_ranks; ++a) {
-      for (uint32_t b = a + 1; b < graph.num_ranks; ++b) {
-        if (group[a] != group[b]) crossing += graph.capacity[a][b];
-      }
-    }
-    const Fraction ratio(crossing, num_groups - 1);
-    if (!least || ratio < *least) least = ratio;
-  };
-  visit(visit, 0, 0);
-  return *least;
 }
 
 // Each is a spanning tree of its root, and no link carries more than it can.

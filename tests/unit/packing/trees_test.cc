@@ -22,7 +22,7 @@ TEST(Arborescences, AreAsManyAsTheLeastCutOfARoot) {
     const Graph graph = random_graph(n, seed);
     std::vector<int64_t> demand(n, 0);
     demand[seed % n] = 1;
-    const Fraction rate = brute_force_cut(graph, demand);
+    const Fraction rate = best_cut(graph, demand);
     ASSERT_EQ(rate.denominator(), 1);
     demand[seed % n] = rate.numerator();
     const std::vector<Tree> trees = pack_arborescences(graph, demand);
@@ -36,7 +36,7 @@ TEST(Arborescences, OfAllRootsAreAsManyAsTheLeastCut) {
     const uint32_t n = 2 + seed % 6;
     std::vector<int64_t> demand(n, 1);
     Graph graph = random_graph(n, seed);
-    const Fraction rate = brute_force_cut(graph, demand);
+    const Fraction rate = best_cut(graph, demand);
     graph = scaled(graph, rate.denominator(), 1);
     std::fill(demand.begin(), demand.end(), rate.numerator());
     const std::vector<Tree> trees = pack_arborescences(graph, demand);
@@ -72,7 +72,7 @@ TEST(WithoutSwitches, MakesACrossbarALinkBetweenEveryPair) {
 TEST(SpanningTrees, AreAsManyAsTheBestPartition) {
   for (uint32_t seed = 0; seed < num_trials(300); ++seed) {
     const Graph graph = random_graph(2 + seed % 7, seed, true);
-    const Fraction rate = brute_force_partition(graph);
+    const Fraction rate = best_partition_of(graph);
     const int64_t whole = boost::rational_cast<int64_t>(rate);
     const std::vector<Tree> trees = pack_spanning_trees(graph, whole);
     EXPECT_EQ(static_cast<int64_t>(trees.size()), whole) << "seed " << seed;

@@ -197,5 +197,29 @@ TEST(SketchFiles, WhatDoesNotFitTheRanksIsNamed) {
               HasSubstr("leave_through"));
 }
 
+// A solver that dies without an answer when it is asked first, and finds nothing after that.
+class DiesOnce final : public solver::Solver {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "dies once"; }
+  Result<solver::Solution> solve(const solver::Milp&, const solver::SolveOptions&) override {
+    if (num_asked_++ == 0) return Error{ErrorCode::kIo, "ended without an answer"};
+    return solver::Solution{.outcome = solver::Outcome::kNothingFound};
+  }
+
+ private:
+  int num_asked_ = 0;
+};
+
+TEST(AutomaticSynthesis, GoesOnWithTheNextSketchWhereTheSolverDies) {
+  DiesOnce solver;
+  SynthesisOptions options;
+  options.bytes = 6000;
+  const auto made = synthesize_automatically({CollectiveKind::kAllGather, 6},
+                                             test::two_cliques(3, 25, 12.5), solver, options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(made->attempts.front().failed, HasSubstr("without an answer"));
+  expect_proved_and_right(made->best.schedule);
+}
+
 }  // namespace
 }  // namespace tutti::plan::sketch

@@ -51,15 +51,14 @@ TEST_P(EveryMachine, HasTheSameFiguresInBothDirections) {
   EXPECT_EQ(there, back);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMachine,
-                         testing::Values("dgx-1p", "dgx-1v", "ndv2", "dgx-2", "dgx-a100",
-                                         "dgx-h100", "nvl72", "mi250x", "mi300x", "ring:1",
-                                         "ring:2", "ring:3", "ring:8", "torus:1x1", "torus:2x2",
-                                         "torus:3x5", "torus:2x3x4", "mesh:1", "mesh:7", "switch:1",
-                                         "switch:13", "dgx-1p*1", "dgx-1v*2", "ndv2*3", "dgx-2*2",
-                                         "dgx-a100*4", "rail:dgx-h100*3", "nvl72*2",
-                                         "rail:mi250x*2", "mi300x*2x2/2", "rail:dgx-a100*2x3/4",
-                                         "ring:5*3", "rail:mesh:4*2"));
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryMachine,
+    testing::Values("dgx-1p", "dgx-1v", "ndv2", "dgx-2", "dgx-a100", "dgx-h100", "nvl72", "mi250x",
+                    "mi300x", "ring:1", "ring:2", "ring:3", "ring:8", "torus:1x1", "torus:2x2",
+                    "torus:3x5", "torus:2x3x4", "grid:1x1", "grid:1x5", "grid:2x3x4", "mesh:1",
+                    "mesh:7", "switch:1", "switch:13", "dgx-1p*1", "dgx-1v*2", "ndv2*3", "dgx-2*2",
+                    "dgx-a100*4", "rail:dgx-h100*3", "nvl72*2", "rail:mi250x*2", "mi300x*2x2/2",
+                    "rail:dgx-a100*2x3/4", "ring:5*3", "rail:mesh:4*2"));
 
 TEST(Machines, AreAllInTheList) {
   for (const MachineEntry& entry : machine_list()) {
@@ -67,7 +66,7 @@ TEST(Machines, AreAllInTheList) {
     EXPECT_TRUE(names_machine(name)) << entry.name;
     EXPECT_FALSE(entry.idea.empty());
   }
-  EXPECT_EQ(machine_list().size(), 13u);
+  EXPECT_EQ(machine_list().size(), 14u);
 }
 
 // NVLinks (xGMI links) of each rank together, from the vendors' figures.
@@ -223,6 +222,21 @@ TEST(Shapes, WrapTheTorusAround) {
   EXPECT_EQ(gbps_between(machine("ring:2"), "dev0", "router0"), 25);
 }
 
+TEST(Shapes, EndTheGridAtItsEdges) {
+  const Topology topology = machine("grid:3x4");
+  EXPECT_EQ(topology.num_ranks(), 12u);
+  EXPECT_EQ(gbps_between(topology, "router0", "router1"), 25);
+  EXPECT_EQ(gbps_between(topology, "router1", "router0"), 25);
+  EXPECT_EQ(gbps_between(topology, "router4", "router8"), 25);
+  EXPECT_EQ(gbps_between(topology, "router0", "router3"), 0);
+  EXPECT_EQ(gbps_between(topology, "router0", "router8"), 0);
+  EXPECT_EQ(gbps_between(topology, "router3", "router4"), 0);
+  EXPECT_EQ(gbps_between(topology, "dev0", "router0"), 50);
+  EXPECT_EQ(gbps_between(topology, "dev1", "router1"), 75);
+  EXPECT_EQ(gbps_between(topology, "dev5", "router5"), 100);
+  EXPECT_EQ(machine("grid:2x2x2").name, "grid:2x2x2");
+}
+
 void expect_machine_refused(const std::string& name, ErrorCode code, const std::string& message) {
   const auto result = make_machine(name);
   ASSERT_FALSE(result) << name;
@@ -233,7 +247,7 @@ void expect_machine_refused(const std::string& name, ErrorCode code, const std::
 TEST(Machines, RefuseUnknownNamesWithAHintAndAList) {
   const std::string list =
       " There are: dgx-1p, dgx-1v, ndv2, dgx-2, dgx-a100, dgx-h100, nvl72, mi250x, mi300x, ring:N, "
-      "torus:AxB[xC], mesh:N, switch:N";
+      "torus:AxB[xC], grid:AxB[xC], mesh:N, switch:N";
   expect_machine_refused("dgx-a10", ErrorCode::kNotFound,
                          "no machine 'dgx-a10'; did you mean dgx-a100?" + list);
   expect_machine_refused("rng:8", ErrorCode::kNotFound,
@@ -251,6 +265,8 @@ TEST(Shapes, RefuseSizesAndFiguresThatCannotBe) {
   expect_machine_refused("ring:4x4", code, "'4x4' is no size: 1 to 100000 devices, as in ring:8");
   expect_machine_refused("ring:99999999999", code,
                          "'99999999999' is no size: 1 to 100000 devices, as in ring:8");
+  expect_machine_refused("grid:0x4", code,
+                         "'0x4' is no size: 1 to 100000 devices, as in grid:4x4 or grid:2x3x4");
   expect_machine_refused("torus:4x0", code,
                          "'4x0' is no size: 1 to 100000 devices, as in torus:4x4 or torus:2x3x4");
   expect_machine_refused(

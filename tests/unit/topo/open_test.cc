@@ -29,11 +29,11 @@ TEST(Open, SaysWhatThereIsWhenItKnowsNeither) {
   const auto result = open("dgx-1w");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(
-      result.error().message,
-      "no machine 'dgx-1w'; did you mean dgx-1p? There are: dgx-1p, dgx-1v, ndv2, dgx-2, "
-      "dgx-a100, dgx-h100, nvl72, mi250x, mi300x, ring:N, torus:AxB[xC], mesh:N, switch:N; also "
-      "host, and files");
+  EXPECT_EQ(result.error().message,
+            "no machine 'dgx-1w'; did you mean dgx-1p? There are: dgx-1p, dgx-1v, ndv2, dgx-2, "
+            "dgx-a100, dgx-h100, nvl72, mi250x, mi300x, ring:N, torus:AxB[xC], grid:AxB[xC], "
+            "mesh:N, switch:N; also "
+            "host, and files");
 }
 
 TEST(Open, RefusesTextThatIsNoTopology) {

@@ -154,11 +154,12 @@ Result<AutomaticSynthesis> synthesize_automatically(const Collective& collective
     if (!made) {
       result.attempts.push_back({sketch.name, 0, made.error().message});
       if (!first_error) first_error = made.error();
-      // What cannot be for this collective or without a solver cannot be for any sketch.
+      // What cannot be for this collective cannot be for any sketch. A solver that died may answer
+      // the next question.
       const ErrorCode code = made.error().code;
       const bool is_abandoned = options.abandon && options.abandon();
       const bool is_over = is_stopped || is_abandoned;
-      if (code == ErrorCode::kUnsupported || code == ErrorCode::kIo || is_over) break;
+      if (code == ErrorCode::kUnsupported || is_over) break;
       continue;
     }
     result.attempts.push_back({sketch.name, made->ns, ""});

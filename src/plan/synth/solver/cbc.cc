@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/file.h"
 #include "base/try.h"
 #include "plan/synth/solver/cbc_log.h"
 #include "plan/synth/solver/child.h"
-#include "plan/synth/solver/last_words.h"
 #include "plan/synth/solver/solver.h"
+#include "plan/synth/solver/watched.h"
 
 namespace tutti::plan::solver {
 namespace {
@@ -33,43 +32,30 @@ class Cbc final : public Solver {
     if (!options.start.empty()) {
       TUTTI_TRY(base::write_file(folder.file("start.txt"), start_text(milp, options.start)));
     }
-    Progress progress;
-    LastWords last_words;
-    const auto start = std::chrono::steady_clock::now();
-    ChildOptions child;
-    child.seconds = options.seconds + kInterruptAfter;
-    child.grace_seconds = kGraceSeconds;
-    child.stop = options.stop;
-    child.abandon = options.abandon;
-    child.line = [&](std::string_view line) {
-      last_words.hear(line);
-      if (!read_cbc_line(line, progress)) return;
-      progress.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (options.progress) options.progress(progress);
-    };
-    TUTTI_ASSIGN(const ChildEnd end, run_child(command(folder, options), child));
-    if (end.was_abandoned) return Error{ErrorCode::kAborted, "stopped while cbc was searching"};
-    TUTTI_ASSIGN(Solution solution, read_answer(folder, milp, end, last_words));
-    finish(solution, progress, options, end);
+    TUTTI_ASSIGN(const Watched watched, watch(program_for(folder, options), options));
+    TUTTI_ASSIGN(Solution solution, read_answer(folder, milp, watched));
+    watched.describe(solution, options);
+    if (solution.outcome != Outcome::kOptimal) return solution;
+    // Its log tells no bound where the search ended by itself: then the solution is the best.
+    if (options.gap == 0) solution.bound = solution.cost;
+    solution.bound = std::min(solution.bound, solution.cost);
     return solution;
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> command(const PrivateFolder& folder,
-                                                 const SolveOptions& options) const {
-    std::vector<std::string> words = {program_, folder.file("problem.mps")};
-    const auto say = [&](std::string option, std::string value) {
-      words.push_back(std::move(option));
-      words.push_back(std::move(value));
-    };
-    say("-timeMode", "elapsed");
-    say("-seconds", fmt::format("{:.3f}", std::max(options.seconds, 0.1)));
-    say("-ratioGap", fmt::format("{}", options.gap));
-    if (!options.start.empty()) say("-mipStart", folder.file("start.txt"));
-    words.emplace_back("-solve");
-    say("-solution", folder.file("solution.txt"));
-    return words;
+  [[nodiscard]] WatchedProgram program_for(const PrivateFolder& folder,
+                                           const SolveOptions& options) const {
+    WatchedProgram program{.name = "cbc"};
+    program.seconds_beyond = kInterruptAfter;
+    program.grace_seconds = kGraceSeconds;
+    program.read_line = read_cbc_line;
+    program.words = {program_, folder.file("problem.mps"), "-timeMode", "elapsed"};
+    program.say("-seconds", fmt::format("{:.3f}", std::max(options.seconds, 0.1)));
+    program.say("-ratioGap", fmt::format("{}", options.gap));
+    if (!options.start.empty()) program.say("-mipStart", folder.file("start.txt"));
+    program.words.emplace_back("-solve");
+    program.say("-solution", folder.file("solution.txt"));
+    return program;
   }
 
   // As cbc writes solutions. It finds the values of the other variables itself.
@@ -84,25 +70,13 @@ class Cbc final : public Solver {
 
   // Killed before it could write its solution: then there is none.
   static Result<Solution> read_answer(const PrivateFolder& folder, const Milp& milp,
-                                      const ChildEnd& end, const LastWords& last_words) {
+                                      const Watched& watched) {
     const auto text = base::read_file(folder.file("solution.txt"));
-    if (!text && end.was_interrupted) return Solution{.outcome = Outcome::kNothingFound};
-    if (!text || end.was_killed) {
-      return Error{ErrorCode::kIo, fmt::format("cbc ended without an answer; its last words:{}",
-                                               last_words.quoted())};
+    if (!text && watched.end.was_interrupted) {
+      return Solution{.outcome = Outcome::kNothingFound};
     }
+    if (!text || watched.end.was_killed) return watched.no_answer("cbc");
     return read_cbc_solution(*text, milp.variables.size());
-  }
-
-  static void finish(Solution& solution, const Progress& progress, const SolveOptions& options,
-                     const ChildEnd& end) {
-    solution.seconds = end.seconds;
-    solution.was_stopped = end.was_interrupted && end.seconds < options.seconds;
-    solution.bound = progress.bound.value_or(-kInfinity);
-    if (solution.outcome != Outcome::kOptimal) return;
-    // Its log tells no bound where the search ended by itself: then the solution is the best.
-    if (options.gap == 0) solution.bound = solution.cost;
-    solution.bound = std::min(solution.bound, solution.cost);
   }
 
   std::string program_;

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/file.h"
 #include "base/try.h"
 #include "plan/synth/solver/child.h"
 #include "plan/synth/solver/highs_log.h"
-#include "plan/synth/solver/last_words.h"
 #include "plan/synth/solver/solver.h"
+#include "plan/synth/solver/watched.h"
 
 namespace tutti::plan::solver {
 namespace {
@@ -32,43 +31,26 @@ class Highs final : public Solver {
     if (!options.start.empty()) {
       TUTTI_TRY(base::write_file(folder.file("start.txt"), start_for(options.start)));
     }
-    Progress progress;
-    LastWords last_words;
-    const auto start = std::chrono::steady_clock::now();
-    ChildOptions child;
-    child.seconds = options.seconds + kSecondsBeyond;
-    child.stop = options.stop;
-    child.abandon = options.abandon;
-    child.line = [&](std::string_view line) {
-      last_words.hear(line);
-      if (!read_highs_line(line, progress)) return;
-      progress.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (options.progress) options.progress(progress);
-    };
-    TUTTI_ASSIGN(const ChildEnd end, run_child(words_for(folder, options), child));
-    if (end.was_abandoned) return Error{ErrorCode::kAborted, "stopped while HiGHS was searching"};
-    TUTTI_ASSIGN(Solution solution, answer_in(folder, milp, end, last_words));
-    solution.seconds = end.seconds;
-    solution.was_stopped = end.was_interrupted && end.seconds < options.seconds;
-    solution.bound = progress.bound.value_or(-kInfinity);
+    TUTTI_ASSIGN(const Watched watched, watch(program_for(folder, options), options));
+    TUTTI_ASSIGN(Solution solution, answer_in(folder, milp, watched));
+    watched.describe(solution, options);
     if (solution.has_values()) solution.bound = std::min(solution.bound, solution.cost);
     return solution;
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> words_for(const PrivateFolder& folder,
-                                                   const SolveOptions& options) const {
-    std::vector<std::string> words = {program_, "--model_file", folder.file("problem.mps")};
-    const auto say = [&](std::string option, std::string value) {
-      words.push_back(std::move(option));
-      words.push_back(std::move(value));
-    };
-    say("--options_file", folder.file("options.txt"));
-    say("--solution_file", folder.file("solution.txt"));
-    say("--time_limit", fmt::format("{:.3f}", std::max(options.seconds, 0.1)));
-    if (!options.start.empty()) say("--read_solution_file", folder.file("start.txt"));
-    return words;
+  [[nodiscard]] WatchedProgram program_for(const PrivateFolder& folder,
+                                           const SolveOptions& options) const {
+    WatchedProgram program{.name = "HiGHS"};
+    program.seconds_beyond = kSecondsBeyond;
+    program.read_line = read_highs_line;
+    program.words = {program_};
+    program.say("--model_file", folder.file("problem.mps"));
+    program.say("--options_file", folder.file("options.txt"));
+    program.say("--solution_file", folder.file("solution.txt"));
+    program.say("--time_limit", fmt::format("{:.3f}", std::max(options.seconds, 0.1)));
+    if (!options.start.empty()) program.say("--read_solution_file", folder.file("start.txt"));
+    return program;
   }
 
   // Without a place for its log it would write one where we stand.
@@ -87,15 +69,11 @@ class Highs final : public Solver {
   }
 
   static Result<Solution> answer_in(const PrivateFolder& folder, const Milp& milp,
-                                    const ChildEnd& end, const LastWords& last_words) {
+                                    const Watched& watched) {
     const size_t num_variables = milp.variables.size();
-    if (const auto text = base::read_file(folder.file("solution.txt")); text && !end.was_killed) {
-      return read_highs_solution(*text, num_variables);
-    }
-    if (!end.was_interrupted) {
-      return Error{ErrorCode::kIo, fmt::format("HiGHS ended without an answer; its last words:{}",
-                                               last_words.quoted())};
-    }
+    const auto solved = base::read_file(folder.file("solution.txt"));
+    if (solved && !watched.end.was_killed) return read_highs_solution(*solved, num_variables);
+    if (!watched.end.was_interrupted) return watched.no_answer("HiGHS");
     const auto text = base::read_file(folder.file("improving.txt"));
     return last_highs_improvement(text ? std::string_view(*text) : "", num_variables);
   }
