@@ -28,7 +28,7 @@ uint32_t take_link(const transport::Endpoint& endpoint) {
   return 0;
 }
 
-engine::cuda::Link link_of(const transport::Endpoint& endpoint, const LinkEnds& ends) {
+engine::cuda::RegionLink link_of(const transport::Endpoint& endpoint, const LinkEnds& ends) {
   if (ends.here == 0 || ends.there == 0 || ends.there >= kMostLinks) return {};
   return {words_of(endpoint, endpoint.self()) + ends.here,
           words_of(endpoint, ends.peer) + ends.there};

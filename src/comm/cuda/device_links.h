@@ -20,6 +20,7 @@ struct LinkEnds {
   Rank peer;
   uint32_t there = 0;
 };
-[[nodiscard]] engine::cuda::Link link_of(const transport::Endpoint& endpoint, const LinkEnds& ends);
+[[nodiscard]] engine::cuda::RegionLink link_of(const transport::Endpoint& endpoint,
+                                               const LinkEnds& ends);
 
 }  // namespace tutti::comm

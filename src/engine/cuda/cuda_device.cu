@@ -82,6 +82,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(int ordinal) {
 CudaDevice::~CudaDevice() {
   const UsingDevice using_device(ordinal_);
   for (cudaStream_t stream : streams_) {
+    if (stream == nullptr) continue;
     cudaStreamSynchronize(stream);
     cudaStreamDestroy(stream);
   }
@@ -148,17 +149,16 @@ Status CudaDevice::clear(std::byte* at, uint64_t bytes) {
   return checked(cudaStreamSynchronize(copies_), "clearing memory of the GPU");
 }
 
+// Made when it is first used: streams that nobody uses take connections from those that are.
 Result<cudaStream_t> CudaDevice::stream_of(uint32_t row) {
   const std::lock_guard lock(mutex_);
-  while (streams_.size() <= row) {
-    int lowest = 0;
-    int highest = 0;
-    cudaStream_t stream = nullptr;
-    TUTTI_TRY(checked(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "using the GPU"));
-    TUTTI_TRY(checked(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
-                      "making a stream"));
-    streams_.push_back(stream);
-  }
+  if (streams_.size() <= row) streams_.resize(row + 1, nullptr);
+  if (streams_[row] != nullptr) return streams_[row];
+  int lowest = 0;
+  int highest = 0;
+  TUTTI_TRY(checked(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "using the GPU"));
+  TUTTI_TRY(checked(cudaStreamCreateWithPriority(&streams_[row], cudaStreamNonBlocking, highest),
+                    "making a stream"));
   return streams_[row];
 }
 

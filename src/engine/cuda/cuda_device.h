@@ -70,7 +70,7 @@ class CudaDevice : public Device {
   std::mutex mutex_;
   Slabs memory_{false, {}};
   Slabs shared_{true, {}};
-  std::vector<cudaStream_t> streams_;  // of each daemon's leader, and of its workers
+  std::vector<cudaStream_t> streams_;  // of each daemon's leader and of its workers, once used
 };
 
 }  // namespace tutti::engine::cuda

@@ -68,7 +68,7 @@ class Daemon {
     bool is_near = true;  // of this process
     // Of others: as in Imports::Source; what the two tell each other.
     std::vector<const std::byte*> bases = {};
-    Link link = {};
+    RegionLink link = {};
   };
   // Before the first neighbour in another process: the number of regions, from 1 on, that it must
   // have mapped when it meets this one. Operations have their homes there, and streams their

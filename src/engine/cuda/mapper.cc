@@ -16,7 +16,7 @@ Mapper::~Mapper() {
   thread_.join();
 }
 
-void Mapper::link(uint32_t neighbour, const Link& link, uint32_t num_known) {
+void Mapper::link(uint32_t neighbour, const RegionLink& link, uint32_t num_known) {
   const uint32_t index = num_links_.load(std::memory_order_relaxed);
   Linked& added = links_[index];
   added.neighbour = neighbour;
@@ -41,7 +41,7 @@ void Mapper::look() {
   const uint32_t num_links = num_links_.load(std::memory_order_acquire);
   bool has_news = false;
   for (uint32_t i = 0; i < num_links; ++i) {
-    const Link& link = links_[i].link;
+    const RegionLink& link = links_[i].link;
     if (link.there == nullptr) continue;
     // Pairs with the release in Exports: what was exported can be read.
     const uint32_t num_exported = link.there->num_exported.load(std::memory_order_acquire);

@@ -25,7 +25,7 @@ class Mapper {
 
   // A neighbour in another process, of which the first `num_known` regions are mapped. One thread
   // at a time.
-  void link(uint32_t neighbour, const Link& link, uint32_t num_known);
+  void link(uint32_t neighbour, const RegionLink& link, uint32_t num_known);
   // Any thread; neither waits. What a leader asked for (daemon_state.h); again is as good as once.
   void ask(uint32_t wanted);
   // Whether neighbours have exported anything new: a few loads, if they have not. Called while
@@ -35,7 +35,7 @@ class Mapper {
  private:
   struct Linked {
     uint32_t neighbour = 0;
-    Link link;
+    RegionLink link;
     std::atomic<uint32_t> num_seen{0};
     uint32_t num_mapped = 0;  // the thread's own
   };

@@ -58,7 +58,7 @@ uint32_t Exports::num_regions() const {
   return num_regions_;
 }
 
-void Exports::link(uint32_t neighbour, const Link& link, uint32_t num_known) {
+void Exports::link(uint32_t neighbour, const RegionLink& link, uint32_t num_known) {
   const std::lock_guard lock(mutex_);
   links_[neighbour] = {link, num_known};
   if (link.here != nullptr) link.here->num_exported.store(num_regions_, std::memory_order_release);

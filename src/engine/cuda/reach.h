@@ -25,7 +25,7 @@ struct LinkWords {
 };
 static_assert(sizeof(LinkWords) == 8 && std::atomic<uint32_t>::is_always_lock_free);
 // Both null: these two tell each other nothing.
-struct Link {
+struct RegionLink {
   LinkWords* here = nullptr;
   const LinkWords* there = nullptr;
 };
@@ -45,14 +45,14 @@ class Exports {
   [[nodiscard]] uint32_t num_regions() const;
   // A neighbour in another process is told of what is exported from now on; the first `num_known`
   // it knows from the beginning. Before anybody asks what it knows.
-  void link(uint32_t neighbour, const Link& link, uint32_t num_known);
+  void link(uint32_t neighbour, const RegionLink& link, uint32_t num_known);
   // Whether that neighbour reaches the region, or never will, so that an operation that is told of
   // it waits for nobody's driver. True also where nobody can tell. Two loads.
   [[nodiscard]] bool is_known_to(uint32_t neighbour, uint32_t region) const;
 
  private:
   struct Linked {
-    Link link;
+    RegionLink link;
     uint32_t num_known = 0;
   };
   [[nodiscard]] Result<uint32_t> add(const Allocation& allocation);
