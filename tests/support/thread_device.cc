@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "engine/cuda/fold.h"
-#include "engine/cuda/leader.h"
 #include "engine/cuda/near_programs.h"
+#include "engine/cuda/run_leader.h"
 
 namespace tutti::test {
 namespace {

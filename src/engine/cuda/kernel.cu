@@ -6,9 +6,9 @@
 
 #include "engine/cuda/fold.cuh"
 #include "engine/cuda/kernel.h"
-#include "engine/cuda/leader.h"
 #include "engine/cuda/near_programs.h"
 #include "engine/cuda/ptx.cuh"
+#include "engine/cuda/run_leader.h"
 
 namespace tutti::engine::cuda {
 namespace {

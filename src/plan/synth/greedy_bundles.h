@@ -3,6 +3,7 @@
 // so that the blocks of ten thousand ranks have room.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
