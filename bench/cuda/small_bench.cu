@@ -25,6 +25,9 @@ class StreamRanks {
   explicit StreamRanks(DeviceRanks& ranks) : ranks_(ranks) {
     for (uint32_t r = 0; r < ranks.num_ranks(); ++r) {
       TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&streams_.emplace_back(), cudaStreamNonBlocking));
+      if (const Status settled = ranks.device().settle(streams_.back()); !settled) {
+        die("a stream: " + settled.error().message);
+      }
       auto ordered = engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch_);
       if (!ordered) die("a stream: " + ordered.error().message);
       ordered_.push_back(std::move(*ordered));

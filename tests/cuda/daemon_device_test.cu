@@ -255,6 +255,7 @@ TEST(DaemonOnDevice, CollectivesOfAStreamComeInItsOrder) {
     ranks.run([&](uint32_t r, std::barrier<>& /*all*/) {
       cudaStream_t stream = nullptr;
       TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      ASSERT_TRUE(ranks.device().settle(stream).ok());
       auto ordered = engine::cuda::Stream::create(ranks.device(), ranks.daemon(r), watch).value();
       const DeviceBuffer buffer(kElems * sizeof(int64_t));
       int64_t* inputs = nullptr;  // pinned, so that copies are in the stream's order too

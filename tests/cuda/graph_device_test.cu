@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,6 +63,18 @@ void load_kernels() {
   TUTTI_CUDA_CHECK(cudaFuncGetAttributes(&code, sum_again_and_again));
 }
 
+// Used once, by one thread at a time: else the driver may let streams of two ranks wait for each
+// other (docs/design/gpu.md).
+cudaStream_t new_stream() {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  cudaStream_t stream = nullptr;
+  TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  add_one<<<1, 1, 0, stream>>>(nullptr, 0);
+  TUTTI_CUDA_CHECK(cudaGetLastError());
+  return stream;
+}
+
 struct Self {
   uint32_t rank;
   uint32_t num_ranks;
@@ -80,7 +93,7 @@ void run_ranks(uint32_t num_ranks, const std::function<void(Self& self)>& body) 
       TUTTI_CUDA_CHECK(cudaSetDevice(0));
       load_kernels();
       Self self{r, num_ranks, comms[r], DeviceCommunicator::create(comms[r], 0).value(), nullptr};
-      TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&self.stream, cudaStreamNonBlocking));
+      self.stream = new_stream();
       self.meet();
       body(self);
       self.meet();

@@ -405,7 +405,16 @@ ThreadStream* ThreadDevice::stream_of(engine::cuda::StreamHandle stream) const {
 
 Status ThreadDevice::add(engine::cuda::StreamHandle stream, std::function<void()> task) {
   if (until_refusal_-- == 0) return Error{ErrorCode::kIo, "the stream takes nothing more"};
-  stream_of(stream)->add(std::move(task));
+  ThreadStream& known = *stream_of(stream);
+  if (known.recording() == nullptr && !known.is_settled()) {
+    return Error{ErrorCode::kIo, "the stream was not settled"};
+  }
+  known.add(std::move(task));
+  return {};
+}
+
+Status ThreadDevice::settle(engine::cuda::StreamHandle stream) {
+  stream_of(stream)->settle();
   return {};
 }
 
@@ -464,10 +473,15 @@ Status ThreadDevice::keep_for(engine::cuda::StreamHandle stream, std::shared_ptr
   return {};
 }
 
+Status ThreadDevice::expect_daemon(uint32_t daemon) {
+  const std::lock_guard lock(mutex_);
+  while (rows_.size() < 2 * daemon + 2) rows_.push_back(std::make_unique<Row>(places_));
+  return {};
+}
+
 ThreadDevice::Row& ThreadDevice::row_of(uint32_t index) {
   const std::lock_guard lock(mutex_);
-  while (rows_.size() <= index) rows_.push_back(std::make_unique<Row>(places_));
-  return *rows_[index];
+  return *rows_.at(index);
 }
 
 Status ThreadDevice::launch(DaemonState* state, uint32_t daemon,

@@ -39,6 +39,7 @@ class ThreadDevice : public engine::cuda::Device {
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
   Status clear(std::byte* at, uint64_t bytes) override;
+  Status expect_daemon(uint32_t daemon) override;
   Status launch(engine::cuda::DaemonState* state, uint32_t daemon,
                 const engine::cuda::Launch& launch) override;
 
@@ -50,6 +51,7 @@ class ThreadDevice : public engine::cuda::Device {
 
   // Streams are ThreadStreams; the handle kOwnStream is another one in each thread, and null is the
   // device's own, if it has one.
+  Status settle(engine::cuda::StreamHandle stream) override;
   Status write_word(engine::cuda::StreamHandle stream, uint32_t* word, uint32_t value) override;
   Status arm(engine::cuda::StreamHandle stream, engine::cuda::StreamWords* words, uint32_t number,
              uint32_t gate) override;

@@ -2,6 +2,7 @@
 // Whoever adds one does not wait. And graphs: things that a stream was to do, to be done again.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,9 @@ struct CUstream_st {
   [[nodiscard]] static CUstream_st& of_thread();
 
   [[nodiscard]] uint64_t id() const { return id_; }
+  // As the device is told of it; and what it is given before fails.
+  void settle() { is_settled_ = true; }
+  [[nodiscard]] bool is_settled() const { return is_settled_; }
   void add(std::function<void()> task);
   // As cudaStreamSynchronize.
   void synchronize();
@@ -49,6 +53,7 @@ struct CUstream_st {
   void run();
 
   const uint64_t id_;
+  std::atomic<bool> is_settled_{false};
   tutti::test::ThreadGraph* recording_ = nullptr;
 
   std::mutex mutex_;

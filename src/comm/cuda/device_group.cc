@@ -100,7 +100,7 @@ Status DeviceGroup::enqueue(std::span<const Call> calls, engine::cuda::StreamHan
   TUTTI_ASSIGN(const bool is_captured, is_capturing(handle));
   if (is_captured) return capture(calls, handle);
   TUTTI_ASSIGN(const uint64_t id, members_.node->device().stream_id(handle));
-  TUTTI_ASSIGN(const auto stream, members_.node->stream(id));
+  TUTTI_ASSIGN(const auto stream, members_.node->stream(id, handle));
   DeviceBatch batch = new_batch();
   for (const Call& call : calls) TUTTI_TRY(batch.add(call));
   TUTTI_TRY(batch.complete(

@@ -23,12 +23,15 @@ DeviceNode::~DeviceNode() {
   watch_.wait_for_all();
 }
 
-Result<std::shared_ptr<engine::cuda::Stream>> DeviceNode::stream(uint64_t id) {
+Result<std::shared_ptr<engine::cuda::Stream>> DeviceNode::stream(
+    uint64_t id, engine::cuda::StreamHandle handle) {
   {
     const std::lock_guard lock(mutex_);
-    if (auto known = find_stream(id)) return known;
+    if (const auto known = streams_.find(id); known != streams_.end()) return known->second;
   }
-  // Without the lock: it takes memory of the device.
+  // Without the lock: the device is asked for something.
+  TUTTI_TRY(device_.settle(handle));
+  if (auto forgotten = take_idle_stream(id)) return forgotten;
   TUTTI_ASSIGN(std::shared_ptr<engine::cuda::Stream> made,
                engine::cuda::Stream::create(device_, *daemon_, watch_));
   const std::lock_guard lock(mutex_);
@@ -36,7 +39,9 @@ Result<std::shared_ptr<engine::cuda::Stream>> DeviceNode::stream(uint64_t id) {
   return streams_.emplace(id, std::move(made)).first->second;
 }
 
-std::shared_ptr<engine::cuda::Stream> DeviceNode::find_stream(uint64_t id) {
+std::shared_ptr<engine::cuda::Stream> DeviceNode::take_idle_stream(uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  // Another thread may have been faster with the same stream.
   if (const auto found = streams_.find(id); found != streams_.end()) return found->second;
   if (streams_.size() < kManyStreams) return nullptr;
   for (auto at = streams_.begin(); at != streams_.end(); ++at) {

@@ -39,7 +39,8 @@ class DeviceNode {
   [[nodiscard]] engine::cuda::Watch& watch() { return watch_; }
   // What is known of a stream, by its number on the device. Nobody says when a stream is destroyed,
   // so beyond a number of them one that nothing is under way in is forgotten for a new one.
-  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> stream(uint64_t id);
+  [[nodiscard]] Result<std::shared_ptr<engine::cuda::Stream>> stream(
+      uint64_t id, engine::cuda::StreamHandle handle);
   [[nodiscard]] size_t num_streams();
   static constexpr size_t kManyStreams = 64;
 
@@ -63,8 +64,8 @@ class DeviceNode {
  private:
   DeviceNode(engine::cuda::Device& device, uint64_t most_program_bytes)
       : device_(device), programs_(most_program_bytes) {}
-  // With the lock. Null: there is none, and all are in use, or few.
-  [[nodiscard]] std::shared_ptr<engine::cuda::Stream> find_stream(uint64_t id);
+  // In place of one that nothing is under way in. Null: all are in use, or few.
+  [[nodiscard]] std::shared_ptr<engine::cuda::Stream> take_idle_stream(uint64_t id);
 
   engine::cuda::Device& device_;
   uint64_t identity_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -51,6 +53,12 @@ int likely_ranks() {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", number.c_str(), 0);
 }
 
+// The driver gives a stream its connection when the stream is first used, and streams that several
+// threads use for the first time at the same moment may get the same one (measured). So nobody here
+// uses a stream for the first time beside others; what users have used so before parts when it is
+// used alone.
+std::mutex g_first_uses;
+
 // Of the GPU's memory; the first is shared with other processes from the beginning.
 constexpr uint64_t kSlabBytes = uint64_t{64} << 20;
 constexpr uint64_t kSharedSlabBytes = uint64_t{4} << 20;
@@ -75,7 +83,12 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(int ordinal) {
   TUTTI_TRY(checked(cudaStreamCreateWithFlags(&device->copies_, cudaStreamNonBlocking),
                     "making a stream"));
   // Now: loading a kernel waits for all streams, and later some wait for the daemon.
-  TUTTI_TRY(checked(load_daemon(device->copies_), "loading the daemon"));
+  {
+    const std::lock_guard lock(g_first_uses);
+    TUTTI_TRY(checked(load_daemon(device->copies_, device->num_threads_), "loading the daemon"));
+  }
+  TUTTI_ASSIGN(std::byte* const settled, device->allocate(sizeof(uint32_t)));
+  device->settled_ = reinterpret_cast<uint32_t*>(settled);
   return Result<std::unique_ptr<CudaDevice>>(std::move(device));
 }
 
@@ -149,16 +162,27 @@ Status CudaDevice::clear(std::byte* at, uint64_t bytes) {
   return checked(cudaStreamSynchronize(copies_), "clearing memory of the GPU");
 }
 
-// Made when it is first used: streams that nobody uses take connections from those that are.
-Result<cudaStream_t> CudaDevice::stream_of(uint32_t row) {
-  const std::lock_guard lock(mutex_);
-  if (streams_.size() <= row) streams_.resize(row + 1, nullptr);
-  if (streams_[row] != nullptr) return streams_[row];
+// Both streams, now: a driver that is asked for one may wait for others.
+Status CudaDevice::expect_daemon(uint32_t daemon) {
+  const UsingDevice using_device(ordinal_);
+  const BesideCaptures beside_captures;
   int lowest = 0;
   int highest = 0;
   TUTTI_TRY(checked(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "using the GPU"));
-  TUTTI_TRY(checked(cudaStreamCreateWithPriority(&streams_[row], cudaStreamNonBlocking, highest),
-                    "making a stream"));
+  const std::lock_guard lock(mutex_);
+  if (streams_.size() < 2 * daemon + 2) streams_.resize(2 * daemon + 2, nullptr);
+  for (cudaStream_t& stream : std::span(streams_).subspan(2 * daemon, 2)) {
+    if (stream != nullptr) continue;
+    TUTTI_TRY(checked(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
+                      "making a stream"));
+    const std::lock_guard first_use(g_first_uses);
+    TUTTI_TRY(checked(launch_daemon(nullptr, {}, num_threads_, stream), "launching a daemon"));
+  }
+  return {};
+}
+
+cudaStream_t CudaDevice::stream_of(uint32_t row) {
+  const std::lock_guard lock(mutex_);
   return streams_[row];
 }
 
@@ -166,8 +190,7 @@ Status CudaDevice::launch(DaemonState* state, uint32_t daemon, const Launch& lau
   const UsingDevice using_device(ordinal_);
   const BesideCaptures beside_captures;
   const uint32_t row = 2 * daemon + (launch.first_block == 0 ? 0 : 1);
-  TUTTI_ASSIGN(const cudaStream_t stream, stream_of(row));
-  return checked(launch_daemon(state, launch, stream), "launching a daemon");
+  return checked(launch_daemon(state, launch, num_threads_, stream_of(row)), "launching a daemon");
 }
 
 // By the driver, so that "not ready" is no error of the user's next call; and in a mode in which
@@ -177,8 +200,7 @@ Status CudaDevice::health(uint32_t daemon) {
   TUTTI_TRY(query);
   TUTTI_TRY(checked(cudaSetDevice(ordinal_), "using the GPU"));
   const BesideCaptures beside_captures;
-  TUTTI_ASSIGN(const cudaStream_t stream, stream_of(2 * daemon));
-  const CUresult result = (*query)(stream);
+  const CUresult result = (*query)(stream_of(2 * daemon));
   if (result == CUDA_ERROR_NOT_READY) return {};
   return checked(result, "running a daemon");
 }
@@ -238,6 +260,12 @@ Result<std::byte*> CudaDevice::map(const SharedRegion& region) {
   TUTTI_TRY(checked(cudaIpcOpenMemHandle(&at, handle, cudaIpcMemLazyEnablePeerAccess),
                     "mapping memory of another process"));
   return static_cast<std::byte*>(at);
+}
+
+Status CudaDevice::settle(StreamHandle stream) {
+  const UsingDevice using_device(ordinal_);
+  const std::lock_guard lock(g_first_uses);
+  return write_in_stream(static_cast<cudaStream_t>(stream), settled_, 1);
 }
 
 Status CudaDevice::write_word(StreamHandle stream, uint32_t* word, uint32_t value) {

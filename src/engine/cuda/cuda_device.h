@@ -26,6 +26,7 @@ class CudaDevice : public Device {
   Status write(std::byte* to, const void* from, uint64_t bytes) override;
   Status read(void* to, const std::byte* from, uint64_t bytes) override;
   Status clear(std::byte* at, uint64_t bytes) override;
+  Status expect_daemon(uint32_t daemon) override;
   Status launch(DaemonState* state, uint32_t daemon, const Launch& launch) override;
   Status health(uint32_t daemon) override;
 
@@ -33,6 +34,7 @@ class CudaDevice : public Device {
   Result<SharedRegion> share(const Allocation& allocation) override;
   Result<std::byte*> map(const SharedRegion& region) override;
 
+  Status settle(StreamHandle stream) override;
   Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) override;
   Status arm(StreamHandle stream, StreamWords* words, uint32_t number, uint32_t gate) override;
   Status copy(StreamHandle stream, void* to, const void* from, uint64_t bytes) override;
@@ -62,7 +64,7 @@ class CudaDevice : public Device {
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
   Result<std::byte*> take(Slabs& from, uint64_t bytes);
   Result<std::byte*> make_slab(bool is_shared, uint64_t bytes);
-  Result<cudaStream_t> stream_of(uint32_t row);
+  [[nodiscard]] cudaStream_t stream_of(uint32_t row);
 
   int ordinal_;
   cudaStream_t copies_ = nullptr;
@@ -70,7 +72,9 @@ class CudaDevice : public Device {
   std::mutex mutex_;
   Slabs memory_{false, {}};
   Slabs shared_{true, {}};
-  std::vector<cudaStream_t> streams_;  // of each daemon's leader and of its workers, once used
+  std::vector<cudaStream_t> streams_;  // of each daemon's leader and of its workers
+  uint32_t num_threads_ = 0;           // of a daemon's block
+  uint32_t* settled_ = nullptr;        // a word that streams write when they are settled
 };
 
 }  // namespace tutti::engine::cuda

@@ -88,6 +88,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(Device& device, uint32_t number,
   if (options.num_workers == 0 || options.num_workers >= kMostBlocks) {
     return Error{ErrorCode::kInvalidArgument, "a daemon has 1 to 64 workers"};
   }
+  TUTTI_TRY(device.expect_daemon(number));
   const uint64_t ring_bytes = uint64_t{kSubmissions} * kSubmissionUnits * sizeof(Unit);
   TUTTI_ASSIGN(std::byte* const front, device.allocate(sizeof(Front)));
   TUTTI_ASSIGN(std::byte* const ring, device.allocate_shared(ring_bytes));

@@ -56,6 +56,9 @@ class Device {
   [[nodiscard]] virtual Status read(void* to, const std::byte* from, uint64_t bytes) = 0;
   // Memory of the device is zero. As a copy.
   [[nodiscard]] virtual Status clear(std::byte* at, uint64_t bytes) = 0;
+  // Makes all that launches of the daemon of that number need. Before the first of them; may wait
+  // for the whole device.
+  [[nodiscard]] virtual Status expect_daemon(uint32_t daemon) = 0;
   // Starts blocks of the daemon of that number once their launch before has ended. Does not wait.
   [[nodiscard]] virtual Status launch(DaemonState* state, uint32_t daemon,
                                       const Launch& launch) = 0;
@@ -76,6 +79,9 @@ class Device {
 
   // --- streams ---
 
+  // Before anything else is done in a stream that is not recorded: then it waits for no other
+  // stream, unless there are too many.
+  [[nodiscard]] virtual Status settle(StreamHandle stream) = 0;
   // The stream writes the value when it comes to it, and what it did before is seen by who reads
   // it. The word is in memory of the device, or in memory that it shares with the host.
   [[nodiscard]] virtual Status write_word(StreamHandle stream, uint32_t* word, uint32_t value) = 0;

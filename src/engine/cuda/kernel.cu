@@ -503,7 +503,7 @@ __device__ void decide(DaemonState& state, const Launch& launch, Shared& shared)
 }
 
 __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, Launch launch) {
-  if (state == nullptr) return;  // it is being loaded
+  if (state == nullptr) return;  // it is being loaded, or a stream is settled
   extern __shared__ __align__(16) std::byte memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const bool leads = launch.first_block + blockIdx.x == 0;
@@ -524,20 +524,21 @@ __global__ void __launch_bounds__(kThreads, 1) run_daemon(DaemonState* state, La
 
 }  // namespace
 
-cudaError_t load_daemon(cudaStream_t stream) {
-  const cudaError_t error = launch_daemon(nullptr, {0, 1, 0}, stream);
-  return error != cudaSuccess ? error : cudaStreamSynchronize(stream);
-}
-
-cudaError_t launch_daemon(DaemonState* state, const Launch& launch, cudaStream_t stream) {
+cudaError_t load_daemon(cudaStream_t stream, uint32_t& num_threads) {
   // As many threads as the code that was loaded is compiled for.
   cudaFuncAttributes code{};
   cudaError_t error = cudaFuncGetAttributes(&code, run_daemon);
   if (error != cudaSuccess) return error;
+  num_threads = static_cast<uint32_t>(code.maxThreadsPerBlock);
   error =
       cudaFuncSetAttribute(run_daemon, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared));
   if (error != cudaSuccess) return error;
-  const auto num_threads = static_cast<uint32_t>(code.maxThreadsPerBlock);
+  error = launch_daemon(nullptr, {}, num_threads, stream);
+  return error != cudaSuccess ? error : cudaStreamSynchronize(stream);
+}
+
+cudaError_t launch_daemon(DaemonState* state, const Launch& launch, uint32_t num_threads,
+                          cudaStream_t stream) {
   run_daemon<<<launch.num_blocks, num_threads, sizeof(Shared), stream>>>(state, launch);
   return cudaGetLastError();
 }

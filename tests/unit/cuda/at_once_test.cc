@@ -96,6 +96,7 @@ TEST(AtOnce, CallsOfStreamsOneBehindTheOtherAreRight) {
     for (uint32_t r = 0; r < kRanks; ++r) {
       threads.emplace_back([&calls, &watch, r] {
         ThreadStream stream;
+        ASSERT_TRUE(calls.device().settle(&stream).ok());
         auto ordered = engine::cuda::Stream::create(calls.device(), calls.daemon(r), watch).value();
         for (size_t call = 0; call < kCalls; ++call) {
           auto request = calls.request(r, call);
