@@ -1,4 +1,4 @@
-// all_reduce of 8 B to 64 KiB of ranks that are threads: a call from the host without a stream; a
+// all_reduce of 8 B to 1 MiB of ranks that are threads: a call from the host without a stream; a
 // call in a stream and a wait for the stream; and calls one behind the other in a stream.
 //
 // usage: small_bench RANKS [SECONDS]
@@ -15,7 +15,8 @@ struct Case {
 };
 constexpr Case kCases[] = {{8, "pull_all"},        {64, "pull_all"},      {512, "pull_all"},
                            {512, "pull"},          {4 << 10, "pull_all"}, {4 << 10, "pull"},
-                           {64 << 10, "pull_all"}, {64 << 10, "pull"}};
+                           {64 << 10, "pull_all"}, {64 << 10, "pull"},    {256 << 10, "pull"},
+                           {1 << 20, "pull"}};
 constexpr uint64_t kMostCalls = 20'000;
 constexpr uint64_t kMostBehind = 1'000;  // what a stream holds at once has bounds
 

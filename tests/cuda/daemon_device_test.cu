@@ -113,7 +113,10 @@ TEST(DaemonOnDevice, ReducesEveryTypeWithEveryOperator) {
       const auto op = static_cast<Op>(o);
       if (!valid(type, op)) continue;
       check_all_reduce(ranks, {CollectiveKind::kAllReduce, "pull_all", 7, type, op}, true);
-      check_all_reduce(ranks, {CollectiveKind::kAllReduce, "pull", 100'003, type, op}, t % 2 == 0);
+      // By one block of each rank, and by several.
+      for (const uint64_t elems : {10'007ul, 1'000'003ul}) {
+        check_all_reduce(ranks, {CollectiveKind::kAllReduce, "pull", elems, type, op}, t % 2 == 0);
+      }
     }
   }
 }

@@ -43,14 +43,7 @@ class ThreadMachine {
 
   engine::cuda::Submission* next() {
     if (next_triggered(submission_)) return &submission_;
-    const uint32_t number = state_.leader.num_submitted;
-    const engine::cuda::Unit* const at =
-        state_.submissions +
-        uint64_t{number % engine::cuda::kSubmissions} * engine::cuda::kSubmissionUnits;
-    for (uint32_t i = 0; i < engine::cuda::kSubmissionUnits; ++i) {
-      if (!engine::cuda::read_unit(at, i, number + 1, submission_)) return nullptr;
-    }
-    return &submission_;
+    return has_submission(submission_) ? &submission_ : nullptr;
   }
 
   // --- lanes: all in one ---
@@ -87,7 +80,11 @@ class ThreadMachine {
   const engine::cuda::Hello* letter(uint32_t rank) { return read_letter(rank, letters_[rank]); }
   const engine::cuda::Hello& seen_letter(uint32_t rank) const { return letters_[rank]; }
   static void drop_letter(uint32_t /*rank*/) {}  // reading it has counted it
-  [[nodiscard]] bool has_more_calls() const { return has_more(); }
+  [[nodiscard]] bool has_other_calls(const engine::cuda::StreamWords* stream) const {
+    engine::cuda::Submission next;
+    return has_submission(next) && (next.stream == nullptr || next.stream != stream);
+  }
+  static void move(const Fold& fold) { engine::fold_elements(fold, 0, 1); }
   static void sum(const Fold& fold) { engine::fold_elements(fold, 0, 1); }
 
   [[nodiscard]] bool has_more() const {
@@ -110,6 +107,17 @@ class ThreadMachine {
   }
 
  private:
+  bool has_submission(engine::cuda::Submission& submission) const {
+    const uint32_t number = state_.leader.num_submitted;
+    const engine::cuda::Unit* const at =
+        state_.submissions +
+        uint64_t{number % engine::cuda::kSubmissions} * engine::cuda::kSubmissionUnits;
+    for (uint32_t i = 0; i < engine::cuda::kSubmissionUnits; ++i) {
+      if (!engine::cuda::read_unit(at, i, number + 1, submission)) return false;
+    }
+    return true;
+  }
+
   const engine::cuda::Hello* read_letter(uint32_t rank, engine::cuda::Hello& letter) const {
     const engine::cuda::Neighbour& from = state_.leader.neighbours[rank];
     const uint32_t stamp = from.num_read + 1;

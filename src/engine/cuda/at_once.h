@@ -1,8 +1,9 @@
-// The shortest way through a daemon: a small operation that all members call at about the same
-// time, while nothing else is under way here. Letters are written, read and added up by a warp of
-// the leader's block, and nothing is entered anywhere. When the others' letters are not all there
-// in time, or speak of something else, the operation goes on as any other does; nothing is lost,
-// for letters stay where they are until the sum is made.
+// The shortest way through a daemon: an operation that all members call at about the same time,
+// while nothing else is under way here, and that is small, or comes to a few passes over memory.
+// Letters are written and read, and small ones added up, by a warp of the leader's block, and
+// nothing is entered anywhere. When the others' letters are not all there in time, or speak of
+// something else, the operation goes on as any other does; nothing is lost, for letters stay where
+// they are until all is over.
 //
 // Lanes are a warp, or one thread of the host that does what each of them would:
 //   each(n, f)              f(i) for all i below n; then all see what each has written
@@ -14,9 +15,11 @@
 //   const Hello* letter(r)  the next letter of neighbour r, if it is there; it stays there
 //   const Hello& seen_letter(r)  the same, which has been seen to be there
 //   drop_letter(r)          it is used up
-//   has_more_calls(), now_ns(), pause(), sum(fold), mark(stage)
+//   has_other_calls(stream)  of another stream than that, or of none
+//   now_ns(), pause(), sum(fold), move(fold), mark(stage)
 #pragma once
 
+#include "engine/cuda/at_once_passes.h"
 #include "engine/cuda/block.h"
 #include "engine/cuda/letters.h"
 
@@ -25,9 +28,11 @@ namespace tutti::engine::cuda {
 inline constexpr uint32_t kAtOnceMembers = kMostSources;
 
 enum class AtOnce : uint8_t {
-  kNo,    // a mailbox is full: nothing has happened
-  kSent,  // all members were told, and no letter was taken
-  kDone,  // it is over
+  kNo,     // a mailbox is full: nothing has happened
+  kSent,   // all members were told, and no letter was taken
+  kMoved,  // the same, and all is moved that is moved here; members have not told all that they
+           // will
+  kDone,   // it is over
 };
 
 // What the leader lends it.
@@ -57,7 +62,11 @@ class AtOnceRun {
     lanes_.mark(Stage::kGreet);
     if (!hear()) return AtOnce::kSent;
     lanes_.mark(Stage::kHear);
-    add_up();
+    if (program().is_passed == 0) {
+      add_up();
+    } else if (const AtOnce outcome = pass(); outcome != AtOnce::kDone) {
+      return outcome;
+    }
     lanes_.mark(Stage::kFold);
     lanes_.first([this] { complete_well(state_, issued()); });
     const uint32_t ahead = lanes_.most(num_members(), [this](uint32_t m) { return lead_of(m); });
@@ -88,13 +97,15 @@ class AtOnceRun {
   }
 
   TUTTI_BOTH void write() const {
-    const auto bytes = static_cast<uint32_t>(program().input_bytes);
+    const bool is_inline = program().is_inline != 0;
+    const auto bytes = is_inline ? static_cast<uint32_t>(program().input_bytes) : 0;
     lanes_.load_beside((bytes + 3) / 4,
                        [&](uint32_t i) { return load_input(issued().input, bytes, i); },
-                       [this] {
+                       [&] {
                          Hello& letter = desk_.letter;
                          write_head(letter, issued(), program());
                          letter.stamp = desk_.stamp;
+                         if (!is_inline) write_addresses(letter, issued(), program());
                        },
                        [this](uint32_t i, uint32_t word) {
                          reinterpret_cast<uint32_t*>(desk_.letter.input)[i] = word;
@@ -130,30 +141,60 @@ class AtOnceRun {
   }
 
   // Whether all others have said the same.
-  TUTTI_BOTH bool hear() const {
+  [[nodiscard]] TUTTI_BOTH bool hear() const {
+    uint32_t worst = kMissing;
+    wait_until([&] {
+      worst = lanes_.most(num_members(), [this](uint32_t m) { return uint32_t{look(m)}; });
+      return worst != kMissing;
+    });
+    return worst == kHere;
+  }
+  // Gives up when it has been long enough.
+  template <class F>
+  TUTTI_BOTH bool wait_until(F is_so) const {
     const uint64_t begin = lanes_.now_ns();
     // Liveness: it ends with the time.
-    for (;;) {
-      const uint32_t worst =
-          lanes_.most(num_members(), [this](uint32_t m) { return uint32_t{look(m)}; });
-      if (worst != kMissing) return worst == kHere;
+    while (!is_so()) {
       if (lanes_.agreed([&] { return is_late(lanes_.now_ns() - begin); })) return false;
       lanes_.pause();
     }
+    return true;
   }
   // Who has something else to do waits less.
   [[nodiscard]] TUTTI_BOTH bool is_late(uint64_t waited_ns) const {
-    const bool is_wanted = own_.num_parked != 0 || lanes_.has_more_calls();
-    return waited_ns > (is_wanted ? desk_.limit_ns / 16 : desk_.limit_ns);
+    if (waited_ns <= desk_.limit_ns / 16) return false;
+    return waited_ns > desk_.limit_ns || has_other_calls();
+  }
+  // What is behind it in its stream cannot begin before it is over.
+  [[nodiscard]] TUTTI_BOTH bool has_other_calls() const {
+    const StreamWords* const stream = issued().stream;
+    for (const Parked& place : own_.parked) {
+      if (place.is_used != 0 && place.issued.stream != stream) return true;
+    }
+    for (const StreamWords* it = own_.streams; it != nullptr; it = it->next) {
+      if (it != stream) return true;
+    }
+    return lanes_.has_other_calls(stream);
   }
   [[nodiscard]] TUTTI_BOTH Heard look(uint32_t m) const {
     if (is_self(m)) return kHere;
     const Hello* const hello = lanes_.letter(rank_of(m));
     if (hello == nullptr) return kMissing;
+    const bool is_inline = hello->inline_bytes != kNotInline;
     const bool is_same = hello->operation == issued().operation && hello->member == m &&
-                         hello->inline_bytes != kNotInline &&
+                         is_inline == (program().is_inline != 0) &&
                          hello->signature == issued().signature;
     return is_same ? kHere : kOther;
+  }
+
+  [[nodiscard]] TUTTI_BOTH AtOnce pass() const {
+    const PassRun<Lanes> passes(own_, issued(), program(), tile_, lanes_);
+    if (!passes.can_reach()) return AtOnce::kSent;
+    passes.move();
+    lanes_.mark(Stage::kRun);
+    if (!wait_until([&] { return passes.is_told(); })) return AtOnce::kMoved;
+    passes.clean();
+    return AtOnce::kDone;
   }
 
   TUTTI_BOTH void add_up() const {

@@ -56,7 +56,7 @@ struct alignas(16) Context {
   uint32_t stamp;        // the greatest heard of
   uint32_t outcome;      // kUnderWay, or why it fails; then it never starts
   uint32_t failed_member;
-  uint32_t unused;
+  uint32_t is_moved;  // here: only members have something to do yet
   transport::Signature failed_signature;
 };
 static_assert(sizeof(Context) % 16 == 0 && std::is_trivially_copyable_v<Context>);

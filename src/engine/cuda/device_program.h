@@ -50,6 +50,27 @@ struct SumSource {
   uint16_t at;  // in its input
 };
 
+// Of operations of a few passes: passes.h.
+struct Pass {
+  uint64_t bytes;
+  uint32_t first_place;  // of sources, then of destinations
+  uint32_t num_sources;
+  uint32_t num_dsts;
+  uint32_t unused;
+};
+struct PassPlace {
+  uint64_t at;
+  uint16_t member;
+  uint8_t buffer;  // of the member
+  uint8_t unused[5];
+};
+// A word of a member is to say so much.
+struct Notice {
+  uint32_t member;
+  uint32_t word;
+  uint32_t number;
+};
+
 struct DeviceLink {
   uint32_t peer;     // index into the program's peers
   uint32_t word;     // of the peer: where this rank says what it sent (or took)
@@ -58,6 +79,7 @@ struct DeviceLink {
 };
 static_assert(sizeof(StepFusion) == 20 && sizeof(Push) == 24 && sizeof(DeviceLink) == 16);
 static_assert(sizeof(Sum) == 16 && sizeof(SumSource) == 4);
+static_assert(sizeof(Pass) == 24 && sizeof(PassPlace) == 16 && sizeof(Notice) == 12);
 
 // Where the parts of an operation's memory lie, behind its context: in bytes.
 struct Homes {
@@ -78,6 +100,10 @@ struct DeviceProgram {
   const DeviceLink* outs;
   const Sum* sums;
   const SumSource* sum_sources;
+  const Pass* passes;
+  const PassPlace* pass_places;
+  const Notice* notices;
+  const uint32_t* awaited;       // by word of this rank
   const uint32_t* members;       // neighbours of the daemon
   const uint32_t* peer_members;  // by peer: its place among the members
   uint64_t part_bytes;
@@ -93,9 +119,12 @@ struct DeviceProgram {
   const std::byte* image;
   Homes homes;
   uint32_t num_sums;
+  uint32_t num_passes;
+  uint32_t num_notices;
   uint8_t is_inline;  // every rank's input travels with the word that it has issued the operation
   uint8_t is_summed;  // and the sums are all there is to do
-  uint8_t unused[2];
+  uint8_t is_passed;  // not small, and the passes are all there is to do
+  uint8_t unused[5];
 
   [[nodiscard]] TUTTI_BOTH uint32_t num_words() const { return num_outs + num_ins; }
 };
@@ -117,6 +146,10 @@ TUTTI_BOTH inline DeviceProgram moved(const DeviceProgram& from, const std::byte
   to.outs = shifted(from.outs);
   to.sums = shifted(from.sums);
   to.sum_sources = shifted(from.sum_sources);
+  to.passes = shifted(from.passes);
+  to.pass_places = shifted(from.pass_places);
+  to.notices = shifted(from.notices);
+  to.awaited = shifted(from.awaited);
   to.members = shifted(from.members);
   to.peer_members = shifted(from.peer_members);
   to.image = image;

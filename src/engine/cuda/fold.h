@@ -38,6 +38,14 @@ TUTTI_BOTH inline bool is_copy(const Fold& fold) {
   return fold.num_sources == 1 && fold.is_scaled == 0 && fold.divisor == 0;
 }
 
+// In place, some copies are of bytes to where they are.
+TUTTI_BOTH inline void drop_idle(Fold& fold) {
+  if (!is_copy(fold)) return;
+  for (uint32_t d = fold.num_dsts; d-- > 0;) {
+    if (fold.dsts[d] == fold.sources[0]) fold.dsts[d] = fold.dsts[--fold.num_dsts];
+  }
+}
+
 // Elements without those from `begin` on, `num` of them: what another way of folding leaves over.
 struct Gap {
   uint64_t begin = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/cuda/passes.h"
 #include "engine/cuda/rank_steps.h"
 #include "engine/cuda/wire.h"
 #include "ir/step.h"
@@ -411,6 +412,16 @@ class Fuser {
   uint32_t most_sources_;
 };
 
+// Whether a block of each rank does better alone than after it has called others: that takes the
+// longer the more ranks do it (bench/results/cuda.md).
+bool are_few_passes(const std::vector<FusedProgram>& ranks) {
+  const uint64_t most = (uint64_t{1} << 20) + ranks.size() * (uint64_t{128} << 10);
+  return std::all_of(ranks.begin(), ranks.end(), [most](const FusedProgram& rank) {
+    const auto passes = passes_of(rank);
+    return passes && traffic_of(*passes) <= most;
+  });
+}
+
 }  // namespace
 
 std::vector<FusedProgram> fuse(const verify::VerifiedSchedule& schedule, const ir::Sizes& sizes,
@@ -434,6 +445,8 @@ std::vector<FusedProgram> fuse(const verify::VerifiedSchedule& schedule, const i
     rank.is_inline = is_inline;
     Trimmer(rank).trim();
   }
+  const bool are_passed = !is_inline && are_few_passes(ranks);
+  for (FusedProgram& rank : ranks) rank.is_passed = are_passed;
   return ranks;
 }
 

@@ -54,8 +54,9 @@ struct LeaderShared {
 
 struct Shared {
   Fold tile;
-  uint64_t go;    // barriers: the tile is filled,
-  uint64_t done;  // and moved
+  uint64_t go;      // barriers: the tile is filled,
+  uint64_t done;    // and moved
+  uint32_t parity;  // of the next move
   uint32_t is_over;
   uint32_t has_near_sources;
   NearPrograms programs;
@@ -70,6 +71,16 @@ __device__ inline uint32_t look(const uint32_t& word) {
 __device__ inline void put(uint32_t& word, uint32_t value) {
   __threadfence_block();
   *static_cast<volatile uint32_t*>(&word) = value;
+}
+
+// By one thread: what the movers do.
+__device__ inline void move_tile(Shared& shared) {
+  const uint32_t parity = shared.parity;
+  ptx::barrier_arrive(&shared.go);
+  // Liveness: movers do nothing else.
+  while (!ptx::barrier_is_over(&shared.done, parity)) {
+  }
+  shared.parity = parity ^ 1;
 }
 
 // What the thread that decides has at hand.
@@ -115,18 +126,10 @@ class BlockMachine {
     const Fold& tile = shared_.tile;
     shared_.has_near_sources =
         __isShared(tile.sources[0]) || __isShared(tile.sources[tile.num_sources - 1]);
-    move();
-  }
-  __device__ void move() {
-    ptx::barrier_arrive(&shared_.go);
-    // Liveness: movers do nothing else.
-    while (!ptx::barrier_is_over(&shared_.done, parity_)) {
-    }
-    parity_ ^= 1;
+    move_tile(shared_);
   }
 
   Shared& shared_;
-  uint32_t parity_ = 0;
 };
 
 // By the first lane of the leader's warp.
@@ -188,15 +191,29 @@ class WarpLanes {
     put(gate.num_taken, gate.num_taken + 1);
   }
   // The one that is being run is one of those that were not taken.
-  __device__ bool has_more_calls() const {
-    const Turnstile& gate = shared_.leader.submissions;
-    return look(gate.num_put) - look(gate.num_taken) > 1;
+  __device__ bool has_other_calls(const StreamWords* stream) const {
+    const LeaderShared& leader = shared_.leader;
+    const uint32_t num_put = look(leader.submissions.num_put);
+    __threadfence_block();
+    for (uint32_t i = look(leader.submissions.num_taken) + 1; is_earlier(i, num_put); ++i) {
+      const auto& call = *reinterpret_cast<const Submission*>(leader.inbox[i % kInbox]);
+      if (call.stream == nullptr || call.stream != stream) return true;
+    }
+    return false;
   }
   // By the processor's clock, of about 2 GHz: the timer takes long to read.
   __device__ static uint64_t now_ns() { return static_cast<uint64_t>(clock64()) / 2; }
   __device__ static void pause() {}
   __device__ void sum(const Fold& fold) const {
     fold_elements(fold, lane_, 32);
+    __syncwarp();
+  }
+  // By the movers, who wait for the thread that decides, which waits for the lanes.
+  __device__ void move(const Fold& /*tile*/) {
+    if (lane_ == 0) {
+      shared_.has_near_sources = 0;
+      move_tile(shared_);
+    }
     __syncwarp();
   }
   __device__ void mark(Stage stage) {
@@ -472,7 +489,7 @@ __device__ void prepare(const DaemonState& state, Shared& shared, uint32_t num_m
   if (threadIdx.x == 0) {
     ptx::barrier_init(&shared.go, 1);
     ptx::barrier_init(&shared.done, num_movers / 32);
-    shared.is_over = shared.has_near_sources = 0;
+    shared.is_over = shared.has_near_sources = shared.parity = 0;
     shared.programs.clear();
     shared.desk.clear();
     new (&shared.queue) BlockQueue;

@@ -195,13 +195,17 @@ class Leader {
       outcome = machine_.run_at_once(submission, program, stamp, state_.presence.meet_ns);
       learn(outcome == AtOnce::kDone);
     }
-    if (outcome != AtOnce::kDone) issue(submission, stamp, outcome == AtOnce::kSent);
+    if (outcome != AtOnce::kDone) issue(submission, stamp, outcome);
   }
 
   // Nothing else is under way here, or it would wait meanwhile; and no letter of it was put aside.
   [[nodiscard]] TUTTI_BOTH bool may_be_at_once(const Submission& submission,
                                                const DeviceProgram& program) {
-    if (program.is_summed == 0 || program.num_members > kAtOnceMembers) return false;
+    if (program.num_members > kAtOnceMembers) return false;
+    // An average of passes is divided later, by whom it comes to.
+    const bool is_passed =
+        program.is_passed != 0 && submission.signature.op != static_cast<uint8_t>(Op::kAvg);
+    if (program.is_summed == 0 && !is_passed) return false;
     if (own_.num_to_skip != 0) {
       --own_.num_to_skip;
       return false;
@@ -220,8 +224,9 @@ class Leader {
     if (own_.num_vain_at_once < kMostSkipped) ++own_.num_vain_at_once;
   }
 
-  // `is_told`: all members were, already.
-  TUTTI_BOTH void issue(const Submission& submission, uint32_t stamp, bool is_told) {
+  // `tried`: how far it has come already.
+  TUTTI_BOTH void issue(const Submission& submission, uint32_t stamp, AtOnce tried) {
+    const bool is_told = tried != AtOnce::kNo;
     ++own_.num_pending;
     const DeviceProgram& program = machine_.near(submission);
     DeskSlot* const slot = desk_.take(program);
@@ -235,6 +240,7 @@ class Leader {
     context.num_greeted = is_told ? program.num_members - 1 : 0;
     context.outcome = static_cast<uint32_t>(Outcome::kUnderWay);
     context.stamp = stamp;
+    context.is_moved = tried == AtOnce::kMoved ? 1 : 0;
     for (uint32_t i = 0; i < program.num_members; ++i) context.members[i].is_heard = 0;
     if (program.is_inline != 0) {
       copy_input(context.members[program.self].input, submission.input,
@@ -315,7 +321,7 @@ class Leader {
   }
 
   // False: the letter is to be kept where it is, and looked at in the next round. Ranks that call
-  // together are a few microseconds apart, and filing a letter takes as long; so a small one waits
+  // together are a few microseconds apart, and filing a letter takes as long; so a quick one waits
   // a few rounds for the call here, unless the sender's last one waited in vain.
   TUTTI_BOTH bool sort(uint32_t rank, const Hello& hello) {
     if (region_of(hello.node) != 0 && !can_reach(rank, hello)) return false;
@@ -327,7 +333,7 @@ class Leader {
       note_if_ready(*at);
       return true;
     }
-    if (hello.inline_bytes != kNotInline && num_waited < kRoundsToWait) {
+    if (hello.is_quick != 0 && num_waited < kRoundsToWait) {
       ++num_waited;
       return false;
     }
@@ -452,7 +458,9 @@ class Leader {
     }
     if (program.is_summed != 0) return run_sums(context, program);
     if (program.num_parts == 1) {
-      return block_.add(open_part(context, program, 0, desk_.slot_of(context)));
+      Part& part = open_part(context, program, 0, desk_.slot_of(context));
+      if (context.is_moved != 0) skip_moved(part, program);
+      return block_.add(part);
     }
     bring_home(context, program, machine_);
     Closing& closing = closing_of(context, program);

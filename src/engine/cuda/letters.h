@@ -44,7 +44,16 @@ TUTTI_BOTH inline void write_head(Hello& hello, const Submission& issued,
   hello.signature = issued.signature;
   hello.factor = issued.factor;
   hello.words_stride = program.num_words();
-  hello.member = static_cast<uint16_t>(program.self);
+  hello.member = static_cast<uint8_t>(program.self);
+  hello.is_quick = program.is_summed != 0 || program.is_passed != 0 ? 1 : 0;
+}
+
+TUTTI_BOTH inline void write_addresses(Hello& hello, const Submission& issued,
+                                       const DeviceProgram& program) {
+  hello.addresses[0] = issued.input_there;
+  hello.addresses[1] = issued.output_there;
+  hello.addresses[2] = issued.context_there + program.homes.scratch;
+  hello.addresses[kWordsAddress] = issued.context_there + program.homes.words;
 }
 
 // All but the node.
@@ -56,10 +65,7 @@ TUTTI_BOTH inline void write_hello(Hello& hello, const Context& context,
     copy_words(hello.input, context.members[program.self].input, whole_words(hello.inline_bytes));
     return;
   }
-  hello.addresses[0] = context.issued.input_there;
-  hello.addresses[1] = context.issued.output_there;
-  hello.addresses[2] = context.issued.context_there + program.homes.scratch;
-  hello.addresses[kWordsAddress] = context.issued.context_there + program.homes.words;
+  write_addresses(hello, context.issued, program);
 }
 
 }  // namespace tutti::engine::cuda

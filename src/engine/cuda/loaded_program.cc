@@ -8,6 +8,7 @@
 
 #include "base/try.h"
 #include "engine/cuda/fold.h"
+#include "engine/cuda/passes.h"
 #include "engine/cuda/sums.h"
 
 namespace tutti::engine::cuda {
@@ -102,7 +103,7 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.scratch_bytes = program.scratch_bytes;
   tables.is_inline = fused.is_inline ? 1 : 0;
   out.may_be_in_place_ = program.may_be_in_place || fused.is_inline;
-  const uint64_t parts = fused.largest_chunk / kLeastPart;
+  const uint64_t parts = fused.is_passed ? 1 : fused.largest_chunk / kLeastPart;
   tables.num_parts = static_cast<uint32_t>(std::clamp<uint64_t>(parts, 1, most_parts));
   tables.part_bytes = std::max(
       rounded_up((fused.largest_chunk + tables.num_parts - 1) / tables.num_parts, kPartAlign),
@@ -122,6 +123,14 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.num_sums = sums ? static_cast<uint32_t>(sums->sums.size()) : 0;
   const uint64_t sums_at = image.add(sums ? sums->sums : std::vector<Sum>());
   const uint64_t sum_sources_at = image.add(sums ? sums->sources : std::vector<SumSource>());
+  const std::optional<Passes> passes = fused.is_passed ? passes_of(fused) : std::nullopt;
+  tables.is_passed = passes ? 1 : 0;
+  tables.num_passes = passes ? static_cast<uint32_t>(passes->passes.size()) : 0;
+  tables.num_notices = passes ? static_cast<uint32_t>(passes->notices.size()) : 0;
+  const uint64_t passes_at = image.add(passes ? passes->passes : std::vector<Pass>());
+  const uint64_t places_at = image.add(passes ? passes->places : std::vector<PassPlace>());
+  const uint64_t notices_at = image.add(passes ? passes->notices : std::vector<Notice>());
+  const uint64_t awaited_at = image.add(passes ? passes->awaited : std::vector<uint32_t>());
   const uint64_t members_at = image.add(std::vector<uint32_t>(members.begin(), members.end()));
   const uint64_t peers_at = image.add(peers);
   tables.image_bytes = static_cast<uint32_t>(rounded_up(image.bytes().size(), 16));
@@ -142,6 +151,10 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.outs = reinterpret_cast<const DeviceLink*>(base + outs_at);
   tables.sums = reinterpret_cast<const Sum*>(base + sums_at);
   tables.sum_sources = reinterpret_cast<const SumSource*>(base + sum_sources_at);
+  tables.passes = reinterpret_cast<const Pass*>(base + passes_at);
+  tables.pass_places = reinterpret_cast<const PassPlace*>(base + places_at);
+  tables.notices = reinterpret_cast<const Notice*>(base + notices_at);
+  tables.awaited = reinterpret_cast<const uint32_t*>(base + awaited_at);
   tables.members = reinterpret_cast<const uint32_t*>(base + members_at);
   tables.peer_members = reinterpret_cast<const uint32_t*>(base + peers_at);
   std::memcpy(image.bytes().data() + header_at, &tables, sizeof tables);

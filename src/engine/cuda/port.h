@@ -205,13 +205,6 @@ class Port {
     fold.factors[fold.num_sources++] = factor;
   }
   TUTTI_BOTH static void add_dst(Fold& fold, std::byte* to) { fold.dsts[fold.num_dsts++] = to; }
-  // In place, some copies are of bytes to where they are.
-  TUTTI_BOTH static void drop_idle(Fold& fold) {
-    if (fold.num_sources != 1 || fold.is_scaled != 0 || fold.divisor != 0) return;
-    for (uint32_t d = fold.num_dsts; d-- > 0;) {
-      if (fold.dsts[d] == fold.sources[0]) fold.dsts[d] = fold.dsts[--fold.num_dsts];
-    }
-  }
 
   Context& context_;
   const DeviceProgram& program_;

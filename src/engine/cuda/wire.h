@@ -119,7 +119,8 @@ struct Hello {
   uint64_t node;  // an EarlyNode where the receiver keeps this, if it has not issued it yet
   double factor;
   uint32_t words_stride;  // between parts
-  uint16_t member;        // which one the sender is
+  uint8_t member;         // which one the sender is
+  uint8_t is_quick;       // it may be over at once (at_once.h)
   uint16_t inline_bytes;  // kNotInline: addresses
   union {
     uint64_t addresses[kNumAddresses];  // of the sender's buffers, then of its words

@@ -58,9 +58,10 @@ TEST(AtOnce, WhoFindsNobodyGoesOnAsAnyOther) {
   }
 }
 
-TEST(AtOnce, WhatDoesNotFitIntoALetterIsNotTried) {
-  Calls calls(2, 15, 3, kPatient, "pull_all");
-  call_one_by_one(calls, 2, 3);
+// Whose steps wait for each other.
+TEST(AtOnce, WhatIsNotAFewPassesIsNotTried) {
+  Calls calls(3, 15, 3, kPatient, "ring");
+  call_one_by_one(calls, 3, 3);
   EXPECT_EQ(num_at_once(calls, 0), 0u);
 }
 

@@ -156,7 +156,7 @@ TEST(DaemonFaults, APeerThatIsLostOnTheWayIsNamedAtTheDeadlineWithWhatItOwes) {
     uint64_t elems;
     bool has_workers;
   };
-  for (const Case& it : {Case{50, true}, Case{20'000, true}, Case{20'000, false}}) {
+  for (const Case& it : {Case{50, true}, Case{100'000, true}, Case{100'000, false}}) {
     Calls calls(2, it.elems, 3, kRestless);
     if (!it.has_workers) calls.device().withhold_workers();
     constexpr uint64_t kBudgetNs = 20'000'000;

@@ -198,7 +198,7 @@ TEST(Daemon, ALeaderDoesTheWorkOfWorkersThatDoNotCome) {
        {DaemonOptions{.num_workers = 3, .presence = {}}, kRestless}) {
     DaemonRanks ranks(3, options);
     ranks.device().withhold_workers();
-    for (const uint64_t elems : {20'011ul, 100'003ul}) {
+    for (const uint64_t elems : {100'003ul, 150'001ul}) {
       ranks.add({CollectiveKind::kAllReduce, "pull", elems}, first_ranks(3));
       ranks.add({CollectiveKind::kAllGather, "direct", elems * 3}, first_ranks(3));
     }
@@ -374,7 +374,7 @@ constexpr DaemonOptions kCrowded{.num_workers = 3,
 TEST(Daemon, WorkersThatStandStillMakeRoomForThePeerTheyWaitFor) {
   DaemonOptions options = kCrowded;
   options.presence.patience_ns = 100'000'000;  // with workers that come
-  Calls calls(2, 20'000, 1, options);
+  Calls calls(2, 100'000, 1, options);
   const Daemon::Ticket there = calls.submit(1, calls.request(1, 0));
   calls.device().synchronize();  // it has told its peer, and left
   calls.device().limit_blocks(1 + kCrowded.num_workers);
@@ -403,7 +403,7 @@ TEST(Daemon, OperationsOfStreamsCompleteOnADeviceWithoutRoomForAllBlocks) {
   constexpr uint32_t kRanks = 3;
   constexpr uint32_t kCalls = 3;
   for (const uint32_t num_places : {kRanks, kRanks + 1, kRanks + 2, kRanks + 5, kRanks + 8}) {
-    Calls calls(kRanks, 20'000, kCalls, kCrowded);
+    Calls calls(kRanks, 100'000, kCalls, kCrowded);
     calls.device().limit_blocks(num_places);
     CountsEndings endings;
     engine::cuda::Watch watch;

@@ -27,13 +27,13 @@ constexpr uint8_t kOutputNumber = static_cast<uint8_t>(ir::Buffer::kOutput);
 
 // Something that a rank's blocks move: every byte is read from each source and written to each
 // destination, once.
-struct Pass {
+struct Move {
   uint64_t bytes = 0;
   uint32_t num_sources = 0;
   uint32_t num_dsts = 0;
 
-  friend bool operator==(const Pass&, const Pass&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Pass& pass) {
+  friend bool operator==(const Move&, const Move&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Move& pass) {
     return out << pass.bytes << " bytes, " << pass.num_sources << " to " << pass.num_dsts;
   }
 };
@@ -69,8 +69,8 @@ uint32_t num_sources(const FusedProgram& rank, size_t step) {
   return num;
 }
 
-std::vector<Pass> passes_of(const FusedProgram& rank) {
-  std::vector<Pass> passes;
+std::vector<Move> passes_of(const FusedProgram& rank) {
+  std::vector<Move> passes;
   for (size_t i = 0; i < rank.program.steps.size(); ++i) {
     if (!moves(rank, i)) continue;
     const ProgramStep& step = rank.program.steps[i];
@@ -111,7 +111,7 @@ TEST(Fusion, ASpreadBroadcastIsOnePassOfEveryRankIntoAllOutputs) {
     for (const uint32_t root : {0u, n - 1}) {
       const auto ranks = fused({CollectiveKind::kBroadcast, n, root, 0}, "spread", n * 1000);
       for (const FusedProgram& rank : ranks) {
-        EXPECT_THAT(passes_of(rank), ElementsAre(Pass{1000 * kElemBytes, 1, n}));
+        EXPECT_THAT(passes_of(rank), ElementsAre(Move{1000 * kElemBytes, 1, n}));
       }
     }
   }
@@ -122,7 +122,7 @@ TEST(Fusion, ASpreadReduceIsOnePassOfEveryRankOverAllInputsIntoTheRootsOutput) {
     for (const uint32_t root : {0u, n - 1}) {
       const auto ranks = fused({CollectiveKind::kReduce, n, root, 0}, "spread", n * 1000);
       for (const FusedProgram& rank : ranks) {
-        EXPECT_THAT(passes_of(rank), ElementsAre(Pass{1000 * kElemBytes, n, 1}));
+        EXPECT_THAT(passes_of(rank), ElementsAre(Move{1000 * kElemBytes, n, 1}));
         EXPECT_EQ(rank.program.scratch_bytes, 0u);
       }
     }
@@ -153,7 +153,7 @@ TEST(Fusion, NoPassHasMoreSourcesThanItCanTake) {
     for (const std::string_view algorithm : {"one_shot", "pull_all", "pull"}) {
       uint32_t most = 0;
       for (const auto& rank : fused({CollectiveKind::kAllReduce, n, 0, 0}, algorithm, 1000)) {
-        for (const Pass& pass : passes_of(rank)) most = std::max(most, pass.num_sources);
+        for (const Move& pass : passes_of(rank)) most = std::max(most, pass.num_sources);
       }
       EXPECT_EQ(most, kMostSources) << algorithm << " of " << n;
     }
@@ -186,7 +186,7 @@ TEST(Fusion, APushedSumThatIsReadAgainIsKept) {
   b.add_lane(Rank{1}, 1).send(ir::scratch(sum), Rank{0}, {summed});
   b.add_lane(Rank{1}, 2).copy(ir::scratch(sum), ir::scratch(again), {summed});
   const auto ranks = fused(std::move(b).finish(), 2000);
-  EXPECT_THAT(passes_of(ranks[1]), ElementsAre(Pass{8000, 2, 2}, Pass{8000, 1, 1}));
+  EXPECT_THAT(passes_of(ranks[1]), ElementsAre(Move{8000, 2, 2}, Move{8000, 1, 1}));
   EXPECT_EQ(ranks[1].program.scratch_bytes, 16'000u);
 }
 

@@ -1,0 +1,140 @@
+// The part of at_once.h that moves what does not fit into letters: passes over memory of all
+// members (passes.h), whose letters say where it is. What it tells members, and waits for, are the
+// words that any other way of running the operation writes and waits for: so each member may go its
+// own.
+//
+// Of the lanes it needs, beside what at_once.h says: move(fold), by all threads of the block.
+#pragma once
+
+#include "engine/cuda/block.h"
+#include "engine/cuda/letters.h"
+
+namespace tutti::engine::cuda {
+
+// A rank that has moved all that it moves, and told so: what is left of its lanes waits.
+TUTTI_BOTH inline void skip_moved(Part& part, const DeviceProgram& program) {
+  for (uint32_t i = 0; i < program.view.num_lanes; ++i) {
+    const ProgramLane& lane = program.view.lanes[i];
+    uint32_t step = 0;
+    while (step < lane.num_steps && program.fusions[lane.first_step + step].is_given == 0) ++step;
+    part.cursors[i].step = step;
+  }
+}
+
+// All letters are here.
+template <class Lanes>
+class PassRun {
+ public:
+  TUTTI_BOTH PassRun(const LeaderState& own, const Submission& issued, const DeviceProgram& program,
+                     Fold& tile, Lanes& lanes)
+      : own_(own), issued_(issued), program_(program), tile_(tile), lanes_(lanes) {}
+
+  // Whether all memory that letters speak of is mapped here.
+  [[nodiscard]] TUTTI_BOTH bool can_reach() const {
+    return lanes_.most(program_.num_members, [this](uint32_t m) {
+      return m == program_.self || can_reach(m) ? 0U : 1U;
+    }) == 0;
+  }
+
+  TUTTI_BOTH void move() const {
+    TUTTI_NO_UNROLL
+    for (uint32_t i = 0; i < program_.num_passes; ++i) {
+      const Pass& pass = program_.passes[i];
+      lanes_.each(pass.num_sources + pass.num_dsts + 1, [&](uint32_t p) { fill(pass, p); });
+      lanes_.first([this] { drop_idle(tile_); });
+      if (tile_.num_dsts != 0) lanes_.move(tile_);
+    }
+    lanes_.each(program_.num_notices, [this](uint32_t i) {
+      const Notice& notice = program_.notices[i];
+      // Pairs with the acquire of whoever waits for it.
+      fence_before_signals();
+      auto* const words = reinterpret_cast<uint32_t*>(told(notice.member, kWordsAddress));
+      store_signal(words + notice.word, notice.number);
+    });
+  }
+
+  // Whether all members have told what is waited for here.
+  [[nodiscard]] TUTTI_BOTH bool is_told() const {
+    return lanes_.most(program_.num_words(), [this](uint32_t w) {
+      const uint32_t wanted = program_.awaited[w];
+      // Acquires what the member has written, or read.
+      return wanted == 0 || (load_relaxed(words() + w) >= wanted && load_acquire(words() + w) != 0)
+                 ? 0U
+                 : 1U;
+    }) == 0;
+  }
+
+  // For the next use of its home, when all that is to come has come.
+  TUTTI_BOTH void clean() const {
+    lanes_.each(program_.num_words(), [this](uint32_t w) { store_relaxed(words() + w, 0); });
+  }
+
+ private:
+  static constexpr auto kInput = static_cast<uint32_t>(ir::Buffer::kInput);
+  static constexpr auto kOutput = static_cast<uint32_t>(ir::Buffer::kOutput);
+
+  [[nodiscard]] TUTTI_BOTH const Hello& letter_of(uint32_t m) const {
+    return lanes_.seen_letter(program_.members[m]);
+  }
+  [[nodiscard]] TUTTI_BOTH const uint64_t* regions_of(uint32_t m) const {
+    return own_.neighbours[program_.members[m]].regions;
+  }
+  [[nodiscard]] TUTTI_BOTH bool can_reach(uint32_t m) const {
+    for (const uint64_t address : letter_of(m).addresses) {
+      const uint32_t region = region_of(address);
+      if (region == 0) continue;
+      // Acquires what the host did before it wrote the entry: it has mapped the region.
+      const uint64_t base = load_acquire(regions_of(m) + region);
+      if (base == 0 || base == kUnreachableRegion) return false;
+    }
+    return true;
+  }
+
+  // What a member's letter says, as it is here.
+  [[nodiscard]] TUTTI_BOTH std::byte* told(uint32_t m, uint32_t index) const {
+    const uint64_t address = letter_of(m).addresses[index];
+    const uint32_t region = region_of(address);
+    const uint64_t base = region == 0 ? 0 : load_relaxed(regions_of(m) + region);
+    return reinterpret_cast<std::byte*>(base + (address & kRegionMask));
+  }
+  [[nodiscard]] TUTTI_BOTH std::byte* at_home(uint32_t offset) const {
+    return reinterpret_cast<std::byte*>(issued_.context) + offset;
+  }
+  [[nodiscard]] TUTTI_BOTH uint32_t* words() const {
+    return reinterpret_cast<uint32_t*>(at_home(program_.homes.words));
+  }
+  [[nodiscard]] TUTTI_BOTH std::byte* buffer_of(uint32_t m, uint32_t buffer) const {
+    if (m != program_.self) return told(m, buffer);
+    if (buffer == kInput) return issued_.input;
+    return buffer == kOutput ? issued_.output : at_home(program_.homes.scratch);
+  }
+
+  // One place of the tile, or all but its places.
+  TUTTI_BOTH void fill(const Pass& pass, uint32_t p) const {
+    if (p == pass.num_sources + pass.num_dsts) {
+      prepare_sum(tile_, issued_.signature, 0);
+      tile_.bytes = pass.bytes;
+      tile_.num_sources = static_cast<uint8_t>(pass.num_sources);
+      tile_.num_dsts = static_cast<uint8_t>(pass.num_dsts);
+      return;
+    }
+    const PassPlace& place = program_.pass_places[pass.first_place + p];
+    std::byte* const at = buffer_of(place.member, place.buffer) + place.at;
+    if (p >= pass.num_sources) {
+      tile_.dsts[p - pass.num_sources] = at;
+      return;
+    }
+    tile_.sources[p] = at;
+    const bool is_own = place.member == program_.self;
+    const double factor = is_own ? issued_.factor : letter_of(place.member).factor;
+    tile_.factors[p] = place.buffer == kInput ? factor : 1;
+  }
+
+  const LeaderState& own_;
+  const Submission& issued_;
+  const DeviceProgram& program_;
+  Fold& tile_;
+  Lanes& lanes_;
+};
+
+}  // namespace tutti::engine::cuda
