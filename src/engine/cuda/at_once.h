@@ -193,6 +193,7 @@ class AtOnceRun {
     passes.move();
     lanes_.mark(Stage::kRun);
     if (!wait_until([&] { return passes.is_told(); })) return AtOnce::kMoved;
+    if (issued().signature.op == static_cast<uint8_t>(Op::kAvg)) passes.divide();
     passes.clean();
     return AtOnce::kDone;
   }

@@ -64,6 +64,22 @@ class PassRun {
     }) == 0;
   }
 
+  // kAvg: sums are divided where they lie, once all of them have come.
+  TUTTI_BOTH void divide() const {
+    const ProgramStep& output = program_.view.steps[program_.output_step];
+    TUTTI_NO_UNROLL
+    for (uint32_t i = 0; i < output.num_pieces; ++i) {
+      const Piece& piece = program_.view.pieces[output.first_piece + i];
+      lanes_.first([&] {
+        prepare_sum(tile_, issued_.signature, program_.num_members);
+        tile_.bytes = piece.bytes;
+        tile_.num_sources = 1;
+        tile_.sources[0] = tile_.dsts[0] = issued_.output + piece.dst;
+      });
+      lanes_.move(tile_);
+    }
+  }
+
   // For the next use of its home, when all that is to come has come.
   TUTTI_BOTH void clean() const {
     lanes_.each(program_.num_words(), [this](uint32_t w) { store_relaxed(words() + w, 0); });

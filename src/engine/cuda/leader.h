@@ -201,11 +201,8 @@ class Leader {
   // Nothing else is under way here, or it would wait meanwhile; and no letter of it was put aside.
   [[nodiscard]] TUTTI_BOTH bool may_be_at_once(const Submission& submission,
                                                const DeviceProgram& program) {
+    if (program.is_summed == 0 && program.is_passed == 0) return false;
     if (program.num_members > kAtOnceMembers) return false;
-    // An average of passes is divided later, by whom it comes to.
-    const bool is_passed =
-        program.is_passed != 0 && submission.signature.op != static_cast<uint8_t>(Op::kAvg);
-    if (program.is_summed == 0 && !is_passed) return false;
     if (own_.num_to_skip != 0) {
       --own_.num_to_skip;
       return false;

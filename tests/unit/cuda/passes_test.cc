@@ -112,6 +112,33 @@ TEST(Passes, EveryCollectiveOfAFewPassesIsOverAtOnceAndExact) {
   }
 }
 
+TEST(Passes, AveragesAndScaledSumsAreRight) {
+  for (const std::string_view algorithm : {"pull", "pull_all"}) {
+    for (const Op op : {Op::kAvg, Op::kPremulSum, Op::kMax}) {
+      Calls calls(3, kElems, 1, kPatient, algorithm);
+      std::vector<Daemon::Ticket> tickets;
+      for (uint32_t r = 0; r < 3; ++r) {
+        auto request = calls.request(r, 0);
+        request.signature.op = static_cast<uint8_t>(op);
+        request.factor = 2;
+        tickets.push_back(calls.submit(r, request));
+      }
+      for (uint32_t r = 0; r < 3; ++r) {
+        ASSERT_EQ(outcome_of(calls.wait(r, tickets[r])), Outcome::kDone);
+      }
+      // Inputs are twice, three and four times the index.
+      const int64_t factor = op == Op::kAvg ? 9 / 3 : op == Op::kMax ? 4 : 9 * 2;
+      for (uint32_t r = 0; r < 3; ++r) {
+        for (uint64_t i = 0; i < kElems; ++i) {
+          ASSERT_EQ(calls.output(r)[i], static_cast<int64_t>(i) * factor) << algorithm << i;
+        }
+        calls.daemon(r).leave();
+        EXPECT_EQ(calls.daemon(r).state()->leader.num_at_once, 1u);
+      }
+    }
+  }
+}
+
 // In place, where to move anything twice would be wrong. The one that has called first goes on as
 // any other, and its daemon leaves as soon as it has told the rest; so they move all that is
 // theirs, and wait for it in vain.
