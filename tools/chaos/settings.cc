@@ -21,12 +21,15 @@ uint64_t fitting_max_bytes(uint32_t num_collectives) {
 
 Error refuse(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-// Streams that wait on connections of the GPU which daemons need hang: docs/design/gpu.md. Threads
-// share the connections of one process.
+// Streams that share a connection to the GPU wait for each other: docs/design/gpu.md. Threads share
+// the 32 of one process, of which each rank's daemon has two and some are for single copies.
 uint32_t safe_streams(const Settings& s) {
   constexpr uint32_t kMost = 4;
-  constexpr uint32_t kOfProcess = 16;
-  return s.threads ? std::clamp(kOfProcess / s.num_ranks, 2U, kMost) : kMost;
+  constexpr uint32_t kOfProcess = 28;
+  if (!s.threads) return kMost;
+  const uint32_t of_daemons = 2 * s.num_ranks;
+  const uint32_t left = kOfProcess > of_daemons ? kOfProcess - of_daemons : 0;
+  return std::clamp(left / s.num_ranks, 1U, kMost);
 }
 
 Status check_gpu(const Settings& s) {
@@ -40,6 +43,12 @@ Status check_gpu(const Settings& s) {
         fmt::format("--pattern {} needs two streams a rank: in one, calls wait for each "
                     "other in their order; take --streams 2",
                     to_string(s.pattern)));
+  }
+  if (needs_two && s.num_streams == 0 && safe_streams(s) < 2) {
+    return refuse(fmt::format("--pattern {} needs two streams a rank, and {} threads share the "
+                              "connections of one process to the GPU, which are too few for that; "
+                              "leave out --threads, or take -n 7 or fewer",
+                              to_string(s.pattern), s.num_ranks));
   }
   return {};
 }

@@ -222,6 +222,11 @@ TEST(DeviceSettings, WhatCannotBeOnAGpuIsRefused) {
   EXPECT_TRUE(refused({.num_ranks = 65}));
   EXPECT_TRUE(refused({.pattern = Pattern::kLatin, .num_streams = 1}));
   EXPECT_FALSE(refused({.num_streams = 1}));
+  // Threads share the connections of their process.
+  EXPECT_TRUE(refused({.num_ranks = 8, .pattern = Pattern::kLatin, .threads = true}));
+  EXPECT_FALSE(refused({.num_ranks = 7, .pattern = Pattern::kLatin, .threads = true}));
+  EXPECT_FALSE(refused({.num_ranks = 8, .pattern = Pattern::kLatin}));
+  EXPECT_FALSE(refused({.num_ranks = 8, .threads = true}));
 }
 
 TEST(DeviceSettings, TheCommandThatRepeatsARunSaysWhereItRan) {
