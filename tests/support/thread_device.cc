@@ -38,6 +38,7 @@ class ThreadMachine {
   engine::cuda::Desk& desk() { return desk_; }
   engine::TaskQueue& queue() { return queue_; }
   static void copy(void* to, const void* from, uint64_t bytes) { std::memcpy(to, from, bytes); }
+  static const uint64_t* near_record(const uint64_t* record, uint64_t /*bytes*/) { return record; }
   static void keep_leader() {}
   static void mark(engine::cuda::Stage /*stage*/) {}
 

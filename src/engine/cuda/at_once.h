@@ -32,6 +32,7 @@ enum class AtOnce : uint8_t {
   kSent,   // all members were told, and no letter was taken
   kMoved,  // the same, and all is moved that is moved here; members have not told all that they
            // will
+  kReady,  // all letters were taken, and what workers need is written down
   kDone,   // it is over
 };
 
@@ -62,20 +63,22 @@ class AtOnceRun {
     lanes_.mark(Stage::kGreet);
     if (!hear()) return AtOnce::kSent;
     lanes_.mark(Stage::kHear);
+    AtOnce outcome = AtOnce::kDone;
     if (program().is_passed == 0) {
       add_up();
-    } else if (const AtOnce outcome = pass(); outcome != AtOnce::kDone) {
-      return outcome;
+    } else {
+      outcome = pass();
+      if (outcome == AtOnce::kSent || outcome == AtOnce::kMoved) return outcome;
     }
     lanes_.mark(Stage::kFold);
-    lanes_.first([this] { complete_well(state_, issued()); });
+    if (outcome == AtOnce::kDone) lanes_.first([this] { complete_well(state_, issued()); });
     const uint32_t ahead = lanes_.most(num_members(), [this](uint32_t m) { return lead_of(m); });
     lanes_.each(num_members() + 1, [&](uint32_t m) {
       if (m < num_members()) return take_letter(m);
       own_.clock.hear(desk_.stamp + ahead);
     });
     lanes_.mark(Stage::kEnd);
-    return AtOnce::kDone;
+    return outcome;
   }
 
  private:
@@ -168,8 +171,8 @@ class AtOnceRun {
   // What is behind it in its stream cannot begin before it is over.
   [[nodiscard]] TUTTI_BOTH bool has_other_calls() const {
     const StreamWords* const stream = issued().stream;
-    for (const Parked& place : own_.parked) {
-      if (place.is_used != 0 && place.issued.stream != stream) return true;
+    for (uint32_t i = 0; i < kParked; ++i) {
+      if ((own_.parked_mask >> i & 1) != 0 && own_.parked[i].stream != stream) return true;
     }
     for (const StreamWords* it = own_.streams; it != nullptr; it = it->next) {
       if (it != stream) return true;
@@ -190,6 +193,11 @@ class AtOnceRun {
   [[nodiscard]] TUTTI_BOTH AtOnce pass() const {
     const PassRun<Lanes> passes(own_, issued(), program(), tile_, lanes_);
     if (!passes.can_reach()) return AtOnce::kSent;
+    if (program().num_parts > 1) {
+      const uint32_t ahead = lanes_.most(num_members(), [this](uint32_t m) { return lead_of(m); });
+      passes.write_record(desk_.stamp + ahead);
+      return AtOnce::kReady;
+    }
     passes.move();
     lanes_.mark(Stage::kRun);
     if (!wait_until([&] { return passes.is_told(); })) return AtOnce::kMoved;

@@ -11,16 +11,6 @@
 
 namespace tutti::engine::cuda {
 
-// A rank that has moved all that it moves, and told so: what is left of its lanes waits.
-TUTTI_BOTH inline void skip_moved(Part& part, const DeviceProgram& program) {
-  for (uint32_t i = 0; i < program.view.num_lanes; ++i) {
-    const ProgramLane& lane = program.view.lanes[i];
-    uint32_t step = 0;
-    while (step < lane.num_steps && program.fusions[lane.first_step + step].is_given == 0) ++step;
-    part.cursors[i].step = step;
-  }
-}
-
 // All letters are here.
 template <class Lanes>
 class PassRun {
@@ -34,6 +24,24 @@ class PassRun {
     return lanes_.most(program_.num_members, [this](uint32_t m) {
       return m == program_.self || can_reach(m) ? 0U : 1U;
     }) == 0;
+  }
+
+  // For workers: the record, and its home as they find it once it has started.
+  TUTTI_BOTH void write_record(uint32_t stamp) const {
+    constexpr uint32_t kWords = sizeof(Submission) / sizeof(uint64_t);
+    auto& home = *issued_.context;
+    const uint32_t num_places = program_.num_places;
+    lanes_.each(kWords + 1 + num_places + program_.num_notices, [&](uint32_t i) {
+      if (i < kWords) {
+        copy_words(&home.issued, &issued_, sizeof(Submission), i, kWords);
+      } else if (i == kWords) {
+        open_home(home, stamp);
+      } else if (i - kWords <= num_places) {
+        note_place(i - kWords - 1);
+      } else {
+        note_word(i - kWords - 1 - num_places);
+      }
+    });
   }
 
   TUTTI_BOTH void move() const {
@@ -125,6 +133,38 @@ class PassRun {
     return buffer == kOutput ? issued_.output : at_home(program_.homes.scratch);
   }
 
+  [[nodiscard]] TUTTI_BOTH uint64_t* record() const {
+    return reinterpret_cast<uint64_t*>(at_home(program_.homes.record));
+  }
+  TUTTI_BOTH void open_home(Context& home, uint32_t stamp) const {
+    home.home = &home;
+    home.members = reinterpret_cast<PeerSide*>(at_home(program_.homes.members));
+    home.stamp = stamp;
+    home.outcome = static_cast<uint32_t>(Outcome::kUnderWay);
+    auto& closing = *reinterpret_cast<Closing*>(at_home(program_.homes.closing));
+    closing.parts_left = program_.num_parts;
+    closing.num_late = 0;
+    record()[0] = issued_.signature.type | uint64_t{issued_.signature.op} << 8;
+  }
+  TUTTI_BOTH void note_place(uint32_t p) const {
+    const PassPlace& place = program_.pass_places[p];
+    uint64_t* const at = record() + 1 + p;
+    *at = reinterpret_cast<uint64_t>(buffer_of(place.member, place.buffer) + place.at);
+    const double factor = factor_of(place);
+    copy_words(at + program_.num_places, &factor, sizeof factor);
+  }
+  TUTTI_BOTH void note_word(uint32_t n) const {
+    const Notice& notice = program_.notices[n];
+    uint64_t* const at = record() + 1 + 2 * program_.num_places + n;
+    *at = reinterpret_cast<uint64_t>(told(notice.member, kWordsAddress)) +
+          notice.word * sizeof(uint32_t);
+    at[program_.num_notices] = letter_of(notice.member).words_stride;
+  }
+  [[nodiscard]] TUTTI_BOTH double factor_of(const PassPlace& place) const {
+    if (place.buffer != kInput) return 1;
+    return place.member == program_.self ? issued_.factor : letter_of(place.member).factor;
+  }
+
   // One place of the tile, or all but its places.
   TUTTI_BOTH void fill(const Pass& pass, uint32_t p) const {
     if (p == pass.num_sources + pass.num_dsts) {
@@ -141,9 +181,7 @@ class PassRun {
       return;
     }
     tile_.sources[p] = at;
-    const bool is_own = place.member == program_.self;
-    const double factor = is_own ? issued_.factor : letter_of(place.member).factor;
-    tile_.factors[p] = place.buffer == kInput ? factor : 1;
+    tile_.factors[p] = factor_of(place);
   }
 
   const LeaderState& own_;

@@ -82,7 +82,8 @@ class Block {
       const Published& it = state_.published[taken % kPublished];
       if (index > it.num_parts) continue;
       const DeviceProgram& program = machine_.near(it.home->issued);
-      add(open_part(*it.home, program, index - 1, nullptr));
+      if (it.is_passed != 0) pass(*it.home, program, index - 1);
+      if (it.is_passed == 0) add(open_part(*it.home, program, index - 1, nullptr));
     }
     state_.num_taken_in[index] = taken;
   }
@@ -95,18 +96,23 @@ class Block {
   }
 
   // Wide operations that the leader has published. Those that come are this block's if it has a
-  // part in them.
-  TUTTI_BOTH void take_in() {
+  // part in them. Whether there were any.
+  TUTTI_BOTH bool take_in() {
     uint32_t& taken = state_.num_taken_in[index_];
-    if (num_taken_ == load_relaxed(&state_.num_published)) return;
+    if (num_taken_ == load_relaxed(&state_.num_published)) return false;
     // Pairs with the release of the leader.
     const uint32_t published = load_acquire(&state_.num_published);
     while (num_taken_ != published) {
       const Published& it = state_.published[num_taken_ % kPublished];
-      if (index_ <= it.num_parts) open(*it.home, machine_.near(it.home->issued));
+      if (index_ <= it.num_parts) {
+        const DeviceProgram& program = machine_.near(it.home->issued);
+        if (it.is_passed != 0) pass(*it.home, program, index_ - 1);
+        if (it.is_passed == 0) open(*it.home, program);
+      }
       // The place may be used again: pairs with the acquire of the leader.
       store_release(&taken, ++num_taken_);
     }
+    return true;
   }
 
   TUTTI_BOTH Turn turn() {
@@ -151,6 +157,89 @@ class Block {
     machine_.copy(&slot->context, &home, bytes);
     slot->context.members = slot->members;
     add(open_part(slot->context, program, index_ - 1, slot));
+  }
+
+  // A part of an operation of a few passes, of which the leader has written the record: moves all
+  // that it moves, and waits a moment for what members tell. If that does not come, what is left to
+  // do is done as in any other operation.
+  TUTTI_BOTH void pass(Context& home, const DeviceProgram& program, uint32_t index) {
+    const uint32_t num_words = num_record_words(program.num_places, program.num_notices);
+    const uint64_t* const record = machine_.near_record(
+        at_home<const uint64_t>(home, program.homes.record), num_words * sizeof(uint64_t));
+    TUTTI_NO_UNROLL
+    for (uint32_t i = 0; i < program.num_passes; ++i) move_pass(program, index, i, record);
+    tell_members(program, index, record + 1 + 2 * program.num_places);
+    const bool is_average = (record[0] >> 8) == static_cast<uint64_t>(Op::kAvg);
+    if (!is_average && is_told(home, program, index)) return end_pass(home, program, index);
+    Part& part = open_part(home, program, index, nullptr);
+    skip_moved(part, program);
+    add(part);
+  }
+  TUTTI_BOTH void move_pass(const DeviceProgram& program, uint32_t index, uint32_t i,
+                            const uint64_t* record) {
+    const Pass& what = program.passes[i];
+    const uint64_t begin = index * program.part_bytes;
+    if (begin >= what.bytes) return;
+    const uint64_t left = what.bytes - begin;
+    Fold& fold = machine_.tile();
+    fold.type = static_cast<uint8_t>(record[0]);
+    fold.op = static_cast<uint8_t>(record[0] >> 8);
+    fold.is_scaled = fold.op == static_cast<uint8_t>(Op::kPremulSum) ? 1 : 0;
+    fold.divisor = 0;
+    fold.bytes = left < program.part_bytes ? left : program.part_bytes;
+    fold.num_sources = static_cast<uint8_t>(what.num_sources);
+    fold.num_dsts = static_cast<uint8_t>(what.num_dsts);
+    const uint64_t* const places = record + 1 + what.first_place;
+    for (uint32_t s = 0; s < what.num_sources; ++s) {
+      fold.sources[s] = reinterpret_cast<const std::byte*>(places[s] + begin);
+    }
+    if (fold.is_scaled != 0)
+      copy_words(fold.factors, places + program.num_places, what.num_sources * sizeof(double));
+    for (uint32_t t = 0; t < what.num_dsts; ++t) {
+      fold.dsts[t] = reinterpret_cast<std::byte*>(places[what.num_sources + t] + begin);
+    }
+    drop_idle(fold);
+    if (fold.num_dsts != 0) machine_.fold();
+  }
+  TUTTI_BOTH void tell_members(const DeviceProgram& program, uint32_t index,
+                               const uint64_t* words) const {
+    // Pairs with the acquire of whoever waits for them.
+    fence_before_signals();
+    for (uint32_t n = 0; n < program.num_notices; ++n) {
+      auto* const first = reinterpret_cast<uint32_t*>(words[n]);
+      const uint64_t stride = words[program.num_notices + n];
+      store_signal(first + index * stride, program.notices[n].number);
+    }
+  }
+  // Whether all has come that the part waits for, in a moment.
+  [[nodiscard]] TUTTI_BOTH bool is_told(const Context& home, const DeviceProgram& program,
+                                        uint32_t index) const {
+    constexpr uint32_t kLooks = 64;
+    const uint32_t num_words = program.num_words();
+    const uint32_t* const words = words_of(home, program) + index * num_words;
+    for (uint32_t look = 0; look < kLooks; ++look) {
+      bool is_all = true;
+      for (uint32_t w = 0; w < num_words; ++w) {
+        is_all = (load_signal(words + w) >= program.awaited[w]) && is_all;
+      }
+      if (!is_all) continue;
+      // Acquires what members have written, or read.
+      fence_after_signals();
+      return true;
+    }
+    return false;
+  }
+  TUTTI_BOTH void end_pass(Context& home, const DeviceProgram& program, uint32_t index) {
+    const uint32_t num_words = program.num_words();
+    uint32_t* const words = words_of(home, program) + index * num_words;
+    for (uint32_t w = 0; w < num_words; ++w) store_relaxed(words + w, 0);
+    Closing& closing = closing_of(home, program);
+    // Acquires what parts that have ended have told.
+    if (fetch_add(&closing.parts_left, UINT32_MAX) != 1) return;
+    const bool is_late = load_relaxed(&closing.num_late) != 0;
+    const Outcome outcome = is_late ? Outcome::kDeadline : Outcome::kDone;
+    complete(state_, home, outcome, 0, is_late ? &closing.stall : nullptr);
+    fetch_add(&state_.num_over, 1);
   }
 
   // Whether all of the part is done.
@@ -241,8 +330,8 @@ TUTTI_BOTH void run_worker(DaemonState& state, uint32_t launch, uint32_t index, 
     // Liveness: the leader says so when there is no work or no way on, and before it leaves. Blocks
     // that come when later ones have been told to leave already are not needed either.
     while (is_wanted()) {
-      block.take_in();
-      if (block.turn() == Turn::kMoved) {
+      const bool has_taken = block.take_in();
+      if (block.turn() == Turn::kMoved || has_taken) {
         store_relaxed(&state.num_moves[index], ++num_moves);
       } else {
         machine.pause();

@@ -97,12 +97,8 @@ struct BlockQueue : TaskQueue {
 };
 
 // Operations of streams that have not come to them: so many lie at hand, the rest at home.
-inline constexpr uint32_t kParked = 4;
-struct Parked {
-  Submission issued;
-  uint32_t is_used;
-  uint32_t unused;
-};
+inline constexpr uint32_t kParked = 8;
+inline constexpr uint32_t kAllParked = (1U << kParked) - 1;
 
 // The leader's own, which it has in fast memory while it runs.
 struct LeaderState {
@@ -124,8 +120,8 @@ struct LeaderState {
   Context* operations[kBuckets];
   EarlyNode* early[kBuckets];
   uint32_t num_known_taken;  // of what was published: by all workers
-  uint32_t num_parked;
-  Parked parked[kParked];
+  uint32_t parked_mask;      // which of these are used
+  Submission parked[kParked];
   Submission from_home;       // that has begun
   uint32_t num_at_once;       // operations that were over at once
   uint32_t num_vain_at_once;  // in a row that were not,
@@ -151,7 +147,7 @@ struct Stages {
 struct Published {
   Context* home;
   uint32_t num_parts;
-  uint32_t unused;
+  uint32_t is_passed;  // its record lies there: see Block::pass
 };
 
 struct DaemonState {

@@ -77,6 +77,16 @@ TUTTI_BOTH void bring_home(const Context& context, const DeviceProgram& program,
   return part;
 }
 
+// Of a part that has moved all that it moves, and told so: what is left of its lanes waits.
+TUTTI_BOTH inline void skip_moved(Part& part, const DeviceProgram& program) {
+  for (uint32_t i = 0; i < program.view.num_lanes; ++i) {
+    const ProgramLane& lane = program.view.lanes[i];
+    uint32_t step = 0;
+    while (step < lane.num_steps && program.fusions[lane.first_step + step].is_given == 0) ++step;
+    part.cursors[i].step = step;
+  }
+}
+
 // What a part has come to, at its home, to go on from in the next launch. The context of a wide
 // operation is at home already, and other blocks read it there.
 template <class Machine>

@@ -89,8 +89,18 @@ struct Homes {
   uint32_t words;
   uint32_t closing;
   uint32_t nodes;
+  uint32_t record;
   uint32_t scratch;
 };
+
+// What the leader writes for the workers of an operation of a few passes, in words of 8 bytes: its
+// type and operator, then of each place where it is here, then its factor, then of each notice
+// where its word is for the first part, and then how far apart those of parts are.
+inline constexpr uint32_t kMostRecordWords = 256;
+[[nodiscard]] TUTTI_BOTH inline uint32_t num_record_words(uint32_t num_places,
+                                                          uint32_t num_notices) {
+  return 1 + 2 * num_places + 2 * num_notices;
+}
 
 struct DeviceProgram {
   ProgramView view;
@@ -120,11 +130,12 @@ struct DeviceProgram {
   Homes homes;
   uint32_t num_sums;
   uint32_t num_passes;
+  uint32_t num_places;
   uint32_t num_notices;
   uint8_t is_inline;  // every rank's input travels with the word that it has issued the operation
   uint8_t is_summed;  // and the sums are all there is to do
   uint8_t is_passed;  // not small, and the passes are all there is to do
-  uint8_t unused[5];
+  uint8_t unused;
 
   [[nodiscard]] TUTTI_BOTH uint32_t num_words() const { return num_outs + num_ins; }
 };

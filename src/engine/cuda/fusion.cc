@@ -414,7 +414,7 @@ class Fuser {
 
 // Whether a block of each rank does better alone than after it has called others: that takes the
 // longer the more ranks do it (bench/results/cuda.md).
-bool are_few_passes(const std::vector<FusedProgram>& ranks) {
+bool are_for_one_block(const std::vector<FusedProgram>& ranks) {
   const uint64_t most = (uint64_t{1} << 20) + ranks.size() * (uint64_t{128} << 10);
   return std::all_of(ranks.begin(), ranks.end(), [most](const FusedProgram& rank) {
     const auto passes = passes_of(rank);
@@ -445,8 +445,8 @@ std::vector<FusedProgram> fuse(const verify::VerifiedSchedule& schedule, const i
     rank.is_inline = is_inline;
     Trimmer(rank).trim();
   }
-  const bool are_passed = !is_inline && are_few_passes(ranks);
-  for (FusedProgram& rank : ranks) rank.is_passed = are_passed;
+  const bool is_narrow = !is_inline && are_for_one_block(ranks);
+  for (FusedProgram& rank : ranks) rank.is_narrow = is_narrow;
   return ranks;
 }
 

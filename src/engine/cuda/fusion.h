@@ -30,7 +30,7 @@ struct FusedProgram {
   std::vector<DeviceLink> outs;
   uint64_t largest_chunk = 0;  // of all ranks, in bytes
   bool is_inline = false;      // every message is input, which is small on all ranks
-  bool is_passed = false;      // passes.h: on all ranks, and one block of each does them
+  bool is_narrow = false;      // all ranks come to a few passes (passes.h), for one block of each
 };
 
 // Programs of all ranks, for elements of `elem_bytes`. A chain of more than `most_sources` messages

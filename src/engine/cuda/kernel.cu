@@ -59,6 +59,7 @@ struct Shared {
   uint32_t parity;  // of the next move
   uint32_t is_over;
   uint32_t has_near_sources;
+  alignas(16) uint64_t record[kMostRecordWords];
   NearPrograms programs;
   Desk desk;
   BlockQueue queue;
@@ -112,6 +113,10 @@ class BlockMachine {
     move_from_anywhere();
   }
 
+  __device__ const uint64_t* near_record(const uint64_t* record, uint64_t bytes) {
+    copy(shared_.record, record, bytes);
+    return shared_.record;
+  }
   __device__ const DeviceProgram& near(const Submission& issued) {
     if (const DeviceProgram* const known = shared_.programs.find(issued)) return *known;
     // Acquires what the host wrote before it submitted the operation: what this processor has in

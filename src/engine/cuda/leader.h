@@ -14,6 +14,7 @@
 #include "engine/cuda/block.h"
 #include "engine/cuda/crew.h"
 #include "engine/cuda/letters.h"
+#include "engine/cuda/stream_calls.h"
 
 namespace tutti::engine::cuda {
 
@@ -97,16 +98,14 @@ class Leader {
   }
 
  private:
-  static constexpr uint8_t kRoundsToWait = 48;
+  static constexpr uint8_t kRoundsToWait = 240;
   static constexpr uint32_t kMostSkipped = 6;  // as a power of two
 
   // What begins now: of a stream that has come to it, or as it is submitted or triggered. Stays
   // where it is until the next one is asked for.
   TUTTI_BOTH const Submission* next_call() {
-    if (own_.num_parked != 0) {
-      if (const Submission* const parked = next_parked()) return parked;
-    }
-    if (own_.streams != nullptr && next_of_streams(own_.from_home)) return &own_.from_home;
+    StreamCalls waiting(own_);
+    if (const Submission* const come = waiting.next()) return come;
     while (Submission* const submission = machine_.next()) {
       if (submission->prepared != nullptr) {
         if (begin_triggered(own_, *submission)) return submission;
@@ -116,74 +115,10 @@ class Leader {
       if (submission->stream != nullptr) ++own_.num_streamed;
       // So that the host knows what room there is. A hint: late is as good.
       if (own_.num_submitted % 16 == 0) store_relaxed(&state_.host->num_taken, own_.num_submitted);
-      if (submission->stream == nullptr || has_come(*submission)) return submission;
-      if (!park(*submission)) join_stream(*submission);
+      if (submission->stream == nullptr || StreamCalls::has_come(*submission)) return submission;
+      waiting.add(*submission);
     }
     return nullptr;
-  }
-
-  // Looks first: most looks are in vain. The acquire sees what the stream did before.
-  [[nodiscard]] TUTTI_BOTH static bool is_armed(const Submission& submission) {
-    const uint32_t* const armed = &submission.stream->armed;
-    const uint32_t value = submission.stream_value;
-    return !is_earlier(load_relaxed(armed), value) && !is_earlier(load_acquire(armed), value);
-  }
-
-  // The first look, which often finds the stream there.
-  [[nodiscard]] TUTTI_BOTH static bool has_come(const Submission& submission) {
-    return !is_earlier(load_acquire(&submission.stream->armed), submission.stream_value);
-  }
-
-  // In whatever order: those of one stream that it has come to begin together.
-  [[nodiscard]] TUTTI_BOTH bool park(const Submission& submission) {
-    TUTTI_NO_UNROLL
-    for (Parked& place : own_.parked) {
-      if (place.is_used != 0) continue;
-      copy_words(&place.issued, &submission, sizeof submission);
-      place.is_used = 1;
-      ++own_.num_parked;
-      return true;
-    }
-    return false;
-  }
-  TUTTI_BOTH const Submission* next_parked() {
-    TUTTI_NO_UNROLL
-    for (Parked& place : own_.parked) {
-      if (place.is_used == 0 || !is_armed(place.issued)) continue;
-      // Nothing is parked before this one has begun.
-      place.is_used = 0;
-      --own_.num_parked;
-      return &place.issued;
-    }
-    return nullptr;
-  }
-
-  // Behind those of the same stream: they begin one after the other.
-  TUTTI_BOTH void join_stream(const Submission& submission) {
-    Context& home = *submission.context;
-    StreamWords& stream = *submission.stream;
-    copy_words(&home.issued, &submission, sizeof submission);
-    home.next = nullptr;
-    if (stream.first != nullptr) {
-      stream.last->next = &home;
-    } else {
-      stream.first = &home;
-      stream.next = own_.streams;
-      own_.streams = &stream;
-    }
-    stream.last = &home;
-  }
-
-  TUTTI_BOTH bool next_of_streams(Submission& submission) {
-    for (StreamWords** link = &own_.streams; *link != nullptr; link = &(*link)->next) {
-      StreamWords& stream = **link;
-      if (!is_armed(stream.first->issued)) continue;
-      copy_words(&submission, &stream.first->issued, sizeof submission);
-      stream.first = stream.first->next;
-      if (stream.first == nullptr) *link = stream.next;
-      return true;
-    }
-    return false;
   }
 
   // By the shortest way, if that may be open.
@@ -193,8 +128,9 @@ class Leader {
     AtOnce outcome = AtOnce::kNo;
     if (may_be_at_once(submission, program)) {
       outcome = machine_.run_at_once(submission, program, stamp, state_.presence.meet_ns);
-      learn(outcome == AtOnce::kDone);
+      learn(outcome == AtOnce::kDone || outcome == AtOnce::kReady);
     }
+    if (outcome == AtOnce::kReady) return publish_passed(submission);
     if (outcome != AtOnce::kDone) issue(submission, stamp, outcome);
   }
 
@@ -203,6 +139,8 @@ class Leader {
                                                const DeviceProgram& program) {
     if (program.is_summed == 0 && program.is_passed == 0) return false;
     if (program.num_members > kAtOnceMembers) return false;
+    // Workers that are on their way are waited for elsewhere.
+    if (program.num_parts > 1 && own_.has_workers == 0) return false;
     if (own_.num_to_skip != 0) {
       --own_.num_to_skip;
       return false;
@@ -484,7 +422,7 @@ class Leader {
       if (is_alone) {
         run_all_parts(home);
       } else {
-        publish(home);
+        publish({&home, machine_.near(home.issued).num_parts, 0});
       }
     }
     return true;
@@ -524,11 +462,18 @@ class Leader {
     machine_.mark(Stage::kEnd);
   }
 
-  TUTTI_BOTH void publish(Context& home) {
+  // Its home is as workers want it, but for the deadline.
+  TUTTI_BOTH void publish_passed(const Submission& submission) {
+    Context& home = *submission.context;
+    home.deadline_ns = machine_.now_ns() + submission.budget_ns;
+    ++own_.num_started;
+    publish({&home, machine_.near(submission).num_parts, 1});
+  }
+
+  TUTTI_BOTH void publish(const Published& it) {
     // Liveness: workers take in what is published whatever else they do.
     while (!has_room_for_wide()) machine_.pause();
-    state_.published[state_.num_published % kPublished] = {&home,
-                                                           machine_.near(home.issued).num_parts, 0};
+    state_.published[state_.num_published % kPublished] = it;
     // Pairs with the acquire of the workers.
     store_release(&state_.num_published, state_.num_published + 1);
   }

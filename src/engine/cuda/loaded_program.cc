@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "engine/cuda/fold.h"
 #include "engine/cuda/passes.h"
+#include "engine/cuda/port.h"
 #include "engine/cuda/sums.h"
 
 namespace tutti::engine::cuda {
@@ -52,6 +53,8 @@ uint64_t lay_out(DeviceProgram& tables) {
   tables.homes.words = reserve(num_parts * tables.num_words() * sizeof(uint32_t), 128);
   tables.homes.closing = reserve(sizeof(Closing), 128);
   tables.homes.nodes = reserve(tables.num_members * sizeof(EarlyNode), 128);
+  const bool has_record = tables.is_passed != 0 && num_parts > 1;
+  tables.homes.record = reserve(has_record ? kMostRecordWords * sizeof(uint64_t) : 0, 16);
   tables.homes.scratch = reserve(tables.scratch_bytes, 256);
   return end;
 }
@@ -76,6 +79,18 @@ ProgramStep output_step(const BoundProgram& program, std::vector<Piece>& pieces)
   }
   step.num_pieces = static_cast<uint32_t>(pieces.size()) - step.first_piece;
   return step;
+}
+
+// If the operation is to be run so: by one block, or by several, each of which then moves its part
+// without looking at anything else meanwhile.
+std::optional<Passes> passes_for(const FusedProgram& fused, const DeviceProgram& tables) {
+  if (fused.is_inline) return std::nullopt;
+  std::optional<Passes> passes = passes_of(fused);
+  if (!passes || tables.num_parts == 1) return passes;
+  const uint32_t num_words = num_record_words(static_cast<uint32_t>(passes->places.size()),
+                                              static_cast<uint32_t>(passes->notices.size()));
+  const bool fits = num_words <= kMostRecordWords && tables.part_bytes <= kTileBytes;
+  return fits ? std::move(passes) : std::nullopt;
 }
 
 }  // namespace
@@ -103,7 +118,7 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.scratch_bytes = program.scratch_bytes;
   tables.is_inline = fused.is_inline ? 1 : 0;
   out.may_be_in_place_ = program.may_be_in_place || fused.is_inline;
-  const uint64_t parts = fused.is_passed ? 1 : fused.largest_chunk / kLeastPart;
+  const uint64_t parts = fused.is_narrow ? 1 : fused.largest_chunk / kLeastPart;
   tables.num_parts = static_cast<uint32_t>(std::clamp<uint64_t>(parts, 1, most_parts));
   tables.part_bytes = std::max(
       rounded_up((fused.largest_chunk + tables.num_parts - 1) / tables.num_parts, kPartAlign),
@@ -123,9 +138,10 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.num_sums = sums ? static_cast<uint32_t>(sums->sums.size()) : 0;
   const uint64_t sums_at = image.add(sums ? sums->sums : std::vector<Sum>());
   const uint64_t sum_sources_at = image.add(sums ? sums->sources : std::vector<SumSource>());
-  const std::optional<Passes> passes = fused.is_passed ? passes_of(fused) : std::nullopt;
+  const std::optional<Passes> passes = passes_for(fused, tables);
   tables.is_passed = passes ? 1 : 0;
   tables.num_passes = passes ? static_cast<uint32_t>(passes->passes.size()) : 0;
+  tables.num_places = passes ? static_cast<uint32_t>(passes->places.size()) : 0;
   tables.num_notices = passes ? static_cast<uint32_t>(passes->notices.size()) : 0;
   const uint64_t passes_at = image.add(passes ? passes->passes : std::vector<Pass>());
   const uint64_t places_at = image.add(passes ? passes->places : std::vector<PassPlace>());

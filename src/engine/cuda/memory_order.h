@@ -105,6 +105,21 @@ TUTTI_BOTH inline void store_signal(uint32_t* at, uint32_t value) {
 #endif
 }
 
+// Words that are looked at together, and one fence once all of them say what is wanted. On a host
+// each look acquires.
+TUTTI_BOTH inline uint32_t load_signal(const uint32_t* at) {
+#if defined(__CUDA_ARCH__)
+  return ptx::load_relaxed(at);
+#else
+  return load_acquire(at);
+#endif
+}
+TUTTI_BOTH inline void fence_after_signals() {
+#if defined(__CUDA_ARCH__)
+  ptx::fence();
+#endif
+}
+
 // For the host.
 TUTTI_BOTH inline void store_release_host(uint32_t* at, uint32_t value) {
 #if defined(__CUDA_ARCH__)

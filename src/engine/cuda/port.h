@@ -8,6 +8,7 @@
 //   void pause()             between two looks
 //   Desk& desk(), TaskQueue& queue(), void copy(to, from, bytes)   of this launch
 //   void mark(Stage)         a stage has ended
+//   near_record(at, bytes)   words that are read, likewise
 //   near(issued)             its program, where reading it is fast, until the next one
 #pragma once
 

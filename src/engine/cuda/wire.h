@@ -77,11 +77,13 @@ inline constexpr uint64_t kRegionMask = (uint64_t{1} << kRegionShift) - 1;
 struct StreamWords {
   uint32_t armed;  // by the stream: the number that it has come to
   uint32_t gate;   // by the daemon: how many are over
-  // The leader's: operations that the stream has not come to, first and last, and the next stream
-  // that has such.
+  // The leader's: operations that the stream has not come to, first and last, the number of the
+  // first, and the next stream that has such.
   Context* first;
   Context* last;
   StreamWords* next;
+  uint32_t first_value;
+  uint32_t unused;
 };
 
 // Host to daemon: an operation that was issued.
@@ -143,6 +145,21 @@ TUTTI_BOTH inline void copy_words(void* to, const void* from, uint64_t bytes, ui
   TUTTI_NO_UNROLL
   for (uint64_t i = first; i < bytes / 8; i += stride) {
     static_cast<uint64_t*>(to)[i] = static_cast<const uint64_t*>(from)[i];
+  }
+}
+
+// Several words at a time: from memory that is far, each look takes as long as all of them.
+TUTTI_BOTH inline void fetch_submission(Submission& to, const Submission& from) {
+  constexpr uint32_t kWords = sizeof(Submission) / sizeof(uint64_t);
+  constexpr uint32_t kBatch = 6;
+  static_assert(kWords % kBatch == 0);
+  TUTTI_NO_UNROLL
+  for (uint32_t i = 0; i < kWords; i += kBatch) {
+    uint64_t words[kBatch];
+    for (uint32_t b = 0; b < kBatch; ++b) {
+      words[b] = reinterpret_cast<const uint64_t*>(&from)[i + b];
+    }
+    for (uint32_t b = 0; b < kBatch; ++b) reinterpret_cast<uint64_t*>(&to)[i + b] = words[b];
   }
 }
 

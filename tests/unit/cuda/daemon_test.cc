@@ -250,11 +250,8 @@ TEST(Daemon, AbortEndsWhatIsUnderWay) {
 TEST(Daemon, OperationsOfAStreamWaitForItAndItForThem) {
   constexpr uint32_t kValue = 0;  // the words have wrapped around
   Calls calls(2, 20, 1, kRestless);
-  std::vector<engine::cuda::StreamWords> streams(2, {.armed = kValue - 1,
-                                                     .gate = kValue - 1,
-                                                     .first = nullptr,
-                                                     .last = nullptr,
-                                                     .next = nullptr});
+  std::vector<engine::cuda::StreamWords> streams(2);
+  for (auto& stream : streams) stream.armed = stream.gate = kValue - 1;
   std::vector<Daemon::Ticket> tickets;
   for (uint32_t r = 0; r < 2; ++r) {
     auto request = calls.request(r, 0);
