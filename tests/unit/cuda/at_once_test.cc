@@ -1,6 +1,7 @@
 // Small operations that are over at once, and those that were tried so and go on as any other.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -110,6 +111,36 @@ TEST(AtOnce, CallsOfStreamsOneBehindTheOtherAreRight) {
     for (std::thread& thread : threads) thread.join();
     for (size_t call = 0; call < kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
   }
+}
+
+// All that lies at hand on a rank may be of a stream whose turn comes only when operations of the
+// other one are over, which lie at home.
+TEST(AtOnce, StreamsOfWhichNothingLiesAtHandAreLookedAtToo) {
+  constexpr size_t kCalls = 4 * engine::cuda::kParked;  // of each of two streams
+  constexpr uint32_t kRanks = 2;
+  Calls calls(kRanks, 1, 2 * kCalls, kRestless, "pull_all");
+  engine::cuda::Watch watch;
+  std::vector<std::thread> threads;
+  for (uint32_t r = 0; r < kRanks; ++r) {
+    threads.emplace_back([&calls, &watch, r] {
+      ThreadStream streams[2];
+      std::unique_ptr<engine::cuda::Stream> ordered[2];
+      for (size_t s = 0; s < 2; ++s) {
+        ASSERT_TRUE(calls.device().settle(&streams[s]).ok());
+        ordered[s] = engine::cuda::Stream::create(calls.device(), calls.daemon(r), watch).value();
+      }
+      for (const size_t s : {size_t{r}, size_t{1} - r}) {
+        for (size_t call = 0; call < kCalls; ++call) {
+          auto request = calls.request(r, s * kCalls + call);
+          EXPECT_TRUE(ordered[s]->submit({.stream = &streams[s], .requests = {&request, 1}}).ok());
+        }
+      }
+      for (ThreadStream& stream : streams) stream.synchronize();
+      watch.wait_for_all();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t call = 0; call < 2 * kCalls; ++call) ASSERT_TRUE(calls.is_right(call)) << call;
 }
 
 TEST(AtOnce, AMismatchIsAnErrorOfEveryRankAndNothingIsWritten) {
