@@ -34,6 +34,7 @@ class ThreadMachine {
     const engine::cuda::DeviceProgram* const known = programs_.find(issued);
     return known != nullptr ? *known : programs_.fetch(issued, *this);
   }
+  engine::cuda::LeaderTimes& times() { return times_; }
   engine::cuda::LeaderState& leader() { return state_.leader; }
   engine::cuda::Desk& desk() { return desk_; }
   engine::TaskQueue& queue() { return queue_; }
@@ -146,6 +147,7 @@ class ThreadMachine {
   }
 
   DaemonState& state_;
+  engine::cuda::LeaderTimes times_{};
   Fold tile_{};
   engine::cuda::Submission submission_{};
   engine::cuda::AtOnceDesk at_once_{};

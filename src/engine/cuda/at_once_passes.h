@@ -26,11 +26,13 @@ class PassRun {
     }) == 0;
   }
 
-  // For workers: the record, and its home as they find it once it has started.
+  // For workers: the record, and its home as they find it once it has started, since whoever comes
+  // late to it does as in any other operation.
   TUTTI_BOTH void write_record(uint32_t stamp) const {
     constexpr uint32_t kWords = sizeof(Submission) / sizeof(uint64_t);
     auto& home = *issued_.context;
     const uint32_t num_places = program_.num_places;
+    lanes_.each(program_.num_members, [&](uint32_t m) { note_member(m); });
     lanes_.each(kWords + 1 + num_places + program_.num_notices, [&](uint32_t i) {
       if (i < kWords) {
         copy_words(&home.issued, &issued_, sizeof(Submission), i, kWords);
@@ -145,6 +147,14 @@ class PassRun {
     closing.parts_left = program_.num_parts;
     closing.num_late = 0;
     record()[0] = issued_.signature.type | uint64_t{issued_.signature.op} << 8;
+  }
+  TUTTI_BOTH void note_member(uint32_t m) const {
+    if (m == program_.self) return;
+    PeerSide& side = reinterpret_cast<PeerSide*>(at_home(program_.homes.members))[m];
+    for (uint32_t b = 0; b < ir::kNumBuffers; ++b) side.buffers[b] = told(m, b);
+    side.words = reinterpret_cast<uint32_t*>(told(m, kWordsAddress));
+    side.words_stride = letter_of(m).words_stride;
+    side.factor = letter_of(m).factor;
   }
   TUTTI_BOTH void note_place(uint32_t p) const {
     const PassPlace& place = program_.pass_places[p];

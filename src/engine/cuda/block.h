@@ -82,8 +82,7 @@ class Block {
       const Published& it = state_.published[taken % kPublished];
       if (index > it.num_parts) continue;
       const DeviceProgram& program = machine_.near(it.home->issued);
-      if (it.is_passed != 0) pass(*it.home, program, index - 1);
-      if (it.is_passed == 0) add(open_part(*it.home, program, index - 1, nullptr));
+      add(open_part(*it.home, program, index - 1, nullptr));
     }
     state_.num_taken_in[index] = taken;
   }
@@ -190,11 +189,13 @@ class Block {
     fold.num_sources = static_cast<uint8_t>(what.num_sources);
     fold.num_dsts = static_cast<uint8_t>(what.num_dsts);
     const uint64_t* const places = record + 1 + what.first_place;
+    TUTTI_NO_UNROLL
     for (uint32_t s = 0; s < what.num_sources; ++s) {
       fold.sources[s] = reinterpret_cast<const std::byte*>(places[s] + begin);
     }
     if (fold.is_scaled != 0)
       copy_words(fold.factors, places + program.num_places, what.num_sources * sizeof(double));
+    TUTTI_NO_UNROLL
     for (uint32_t t = 0; t < what.num_dsts; ++t) {
       fold.dsts[t] = reinterpret_cast<std::byte*>(places[what.num_sources + t] + begin);
     }
@@ -205,6 +206,7 @@ class Block {
                                const uint64_t* words) const {
     // Pairs with the acquire of whoever waits for them.
     fence_before_signals();
+    TUTTI_NO_UNROLL
     for (uint32_t n = 0; n < program.num_notices; ++n) {
       auto* const first = reinterpret_cast<uint32_t*>(words[n]);
       const uint64_t stride = words[program.num_notices + n];
@@ -217,6 +219,7 @@ class Block {
     constexpr uint32_t kLooks = 64;
     const uint32_t num_words = program.num_words();
     const uint32_t* const words = words_of(home, program) + index * num_words;
+    TUTTI_NO_UNROLL
     for (uint32_t look = 0; look < kLooks; ++look) {
       bool is_all = true;
       for (uint32_t w = 0; w < num_words; ++w) {
@@ -232,6 +235,7 @@ class Block {
   TUTTI_BOTH void end_pass(Context& home, const DeviceProgram& program, uint32_t index) {
     const uint32_t num_words = program.num_words();
     uint32_t* const words = words_of(home, program) + index * num_words;
+    TUTTI_NO_UNROLL
     for (uint32_t w = 0; w < num_words; ++w) store_relaxed(words + w, 0);
     Closing& closing = closing_of(home, program);
     // Acquires what parts that have ended have told.

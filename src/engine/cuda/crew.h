@@ -74,10 +74,10 @@ class Crew {
  private:
   TUTTI_BOTH void watch_from(uint64_t now_ns) { own_.watched_since_ns = now_ns; }
 
+  // Of all that there may be: several loads at a time.
   [[nodiscard]] TUTTI_BOTH uint32_t count_moves() const {
     uint32_t sum = 0;
-    TUTTI_NO_UNROLL
-    for (uint32_t i = 1; i < state_.num_blocks; ++i) sum += load_relaxed(&state_.num_moves[i]);
+    for (uint32_t i = 1; i < kMostBlocks; ++i) sum += load_relaxed(&state_.num_moves[i]);
     return sum;
   }
 

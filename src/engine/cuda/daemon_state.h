@@ -132,6 +132,17 @@ struct LeaderState {
 };
 static_assert(sizeof(LeaderState) % 8 == 0 && std::is_trivially_copyable_v<LeaderState>);
 
+// Of one launch of a leader, which looks at them now and then: its registers are few.
+struct LeaderTimes {
+  uint64_t begin;
+  uint64_t moved;  // when it moved last,
+  uint64_t wide;   // had wide operations,
+  uint64_t ended;  // and looked for late ones
+  uint32_t num_rounds;
+  uint32_t had_workers;
+  uint32_t has_moved;  // since the last look
+};
+
 // What a leader spends its time on, counted in builds with TUTTI_DAEMON_STAGES: each stage from the
 // end of the one before.
 enum class Stage : uint8_t { kLook, kTake, kIssue, kGreet, kHear, kStart, kRun, kFold, kEnd };

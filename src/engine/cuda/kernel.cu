@@ -41,6 +41,7 @@ struct Turnstile {
 
 struct LeaderShared {
   LeaderState state;
+  LeaderTimes times;
   Stages stages;
   uint64_t last_mark;
   Turnstile submissions;
@@ -259,6 +260,7 @@ class LeaderMachine : public BlockMachine {
 
   __device__ static void pause() {}
   __device__ void mark(Stage stage) { mark_stage(shared_.leader, stage); }
+  __device__ LeaderTimes& times() { return shared_.leader.times; }
   __device__ LeaderState& leader() { return shared_.leader.state; }
   __device__ void keep_leader() {
     copy_words(&state_.leader, &shared_.leader.state, sizeof(LeaderState));

@@ -18,42 +18,42 @@ TUTTI_BOTH void run_leader(DaemonState& state, uint32_t launch, Machine& machine
   Leader<Machine> leader(state, machine);
   Crew<Machine> crew = leader.crew();
   crew.resume();
-  uint64_t begin = machine.now_ns();
-  uint64_t last_moved = begin;
-  uint64_t last_wide = begin;
-  uint64_t last_ended = begin;
-  bool had_workers = false;
-  bool moved = false;
+  LeaderTimes& times = machine.times();
+  times.begin = machine.now_ns();
+  times.moved = times.wide = times.ended = times.begin;
+  times.num_rounds = times.had_workers = times.has_moved = 0;
   // Liveness: it leaves after a bounded time, or when no stream waits for it any more.
-  for (uint32_t i = 1;; ++i) {
-    const bool moves = leader.round();
-    moved = moved || moves;
-    if (!moves) machine.pause();
-    if (i % kRoundsPerLook != 0) continue;
+  for (;;) {
+    if (leader.round()) {
+      times.has_moved = 1;
+    } else {
+      machine.pause();
+    }
+    if (++times.num_rounds % kRoundsPerLook != 0) continue;
     const uint64_t now = machine.now_ns();
-    if (moved) last_moved = now;
-    moved = false;
-    if (leader.has_wide()) last_wide = now;
-    if (now - last_wide > state.presence.workers_linger_ns) crew.dismiss();
+    if (times.has_moved != 0) times.moved = now;
+    times.has_moved = 0;
+    if (leader.has_wide()) times.wide = now;
+    if (now - times.wide > state.presence.workers_linger_ns) crew.dismiss();
     leader.watch_crew(now);
     // The time that workers take to come is not theirs.
     const bool has_workers = crew.is_here();
-    if (has_workers && !had_workers) begin = now;
-    had_workers = has_workers;
+    if (has_workers && times.had_workers == 0) times.begin = now;
+    times.had_workers = has_workers ? 1 : 0;
     const uint64_t patience = crew.is_called() ? state.presence.patience_ns : 0;
     const bool has_stayed =
-        now - begin > state.presence.stay_ns + patience && !leader.has_streamed();
-    const bool has_lingered = now - last_moved > state.presence.linger_ns && leader.is_idle();
+        now - times.begin > state.presence.stay_ns + patience && !leader.has_streamed();
+    const bool has_lingered = now - times.moved > state.presence.linger_ns && leader.is_idle();
     bool leaves = load_relaxed(&state.host->leave) == launch;
     if (!leaves && (has_stayed || has_lingered)) {
       announce_to_host(&state.host->leaving, launch);
       leaves = !is_expected(state) && !machine.has_more();
       if (!leaves) store_relaxed(&state.host->leaving, 0);
-      last_moved = now;
+      times.moved = now;
     }
-    if (leaves || now - last_ended > kBetweenEndsNs) {
+    if (leaves || now - times.ended > kBetweenEndsNs) {
       leader.end_late(now);
-      last_ended = now;
+      times.ended = now;
     }
     if (leaves) break;
   }

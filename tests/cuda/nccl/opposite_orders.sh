@@ -25,7 +25,7 @@ for library in "$@"; do
   ln -sfn "$library/libnccl.so.2" "$folder/libnccl.so"
   timeout 120 "$cuda/bin/nvcc" "$folder/program.o" -o "$folder/program" -L"$folder" -lnccl || exit 1
   # It says itself where its ranks stand when it is told to end.
-  LD_LIBRARY_PATH="$library" timeout -k 5 "$limit" "$folder/program"
+  LD_LIBRARY_PATH="$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" timeout -k 5 "$limit" "$folder/program"
   ended=$?
   case $ended in
     0) echo "$library: ended" ;;
