@@ -98,7 +98,7 @@ class Leader {
   }
 
  private:
-  static constexpr uint8_t kRoundsToWait = 240;
+  static constexpr uint8_t kRoundsToWait = 48;
   static constexpr uint32_t kMostSkipped = 6;  // as a power of two
 
   // What begins now: of a stream that has come to it, or as it is submitted or triggered. Stays
@@ -256,8 +256,8 @@ class Leader {
   }
 
   // False: the letter is to be kept where it is, and looked at in the next round. Ranks that call
-  // together are a few microseconds apart, and filing a letter takes as long; so a quick one waits
-  // a few rounds for the call here, unless the sender's last one waited in vain.
+  // together are some microseconds apart, and what is filed cannot be over at once; so a quick
+  // letter stays while nothing waits here, which might need one behind it.
   TUTTI_BOTH bool sort(uint32_t rank, const Hello& hello) {
     if (region_of(hello.node) != 0 && !can_reach(rank, hello)) return false;
     uint8_t& num_waited = own_.num_waited[rank];
@@ -268,10 +268,7 @@ class Leader {
       note_if_ready(*at);
       return true;
     }
-    if (hello.is_quick != 0 && num_waited < kRoundsToWait) {
-      ++num_waited;
-      return false;
-    }
+    if (hello.is_quick != 0 && may_stay(num_waited)) return false;
     // Where it would be kept is out of reach: it stays in the mailbox, and what its sender writes
     // behind it waits too, until the operation is issued here and fails.
     if (base_of(rank, hello.node) == kUnreachableRegion) return false;
@@ -281,6 +278,13 @@ class Leader {
     node.from = rank;
     node.next = bucket;
     bucket = &node;
+    return true;
+  }
+
+  // Else the call here has a moment to come, unless the sender's last letter has waited in vain.
+  TUTTI_BOTH bool may_stay(uint8_t& num_waited) {
+    if (num_waited >= kRoundsToWait) return own_.num_pending == 0;
+    ++num_waited;
     return true;
   }
 
