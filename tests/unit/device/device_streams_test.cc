@@ -113,7 +113,7 @@ TEST(DeviceStreams, TheDeviceIsAskedWithoutTheNodesLock) {
         EXPECT_LE(node.num_streams(), comm::DeviceNode::kManyStreams);
       };
       ThreadDevice::on_memory_of_thread(ask);
-      auto known = node.stream(stream->id());
+      auto known = node.stream(stream->id(), &*stream);
       ThreadDevice::on_memory_of_thread(nullptr);
       ASSERT_TRUE(known.ok());
       EXPECT_EQ(is_asked, i < comm::DeviceNode::kManyStreams) << i;
