@@ -4,11 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <future>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/thread_device.h"
@@ -18,7 +19,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::ElementsAreArray;
-using testing::IsEmpty;
 
 // Both ranks are each other's only neighbour.
 constexpr uint32_t kOther = 1;
@@ -121,6 +121,7 @@ TEST(Mapper, WhatIsKnownFromTheBeginningIsNotMapped) {
   EXPECT_TRUE(there.exports.is_known_to(kOther, 2));
   const std::byte* const later = there.share('c');
   EXPECT_FALSE(there.exports.is_known_to(kOther, 3));
+  here.mapper->ask(wanted_word(kOther, 1));
   here.mapper->look();
   here.await_mapped(3);
   here.end();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -35,10 +36,14 @@ class DeviceLinks : public testing::Test {
 TEST_F(DeviceLinks, EveryPlaceIsTakenOnceWhoeverTakesIt) {
   std::mutex mutex;
   std::set<uint32_t> taken;
+  std::atomic<uint32_t> num_here = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       for (uint32_t i = 0; i < kMostPlaces / 3; ++i) {
+        ++num_here;
+        // Liveness: all three come; then they take a place at once.
+        while (num_here < 3 * (i + 1)) std::this_thread::yield();
         const uint32_t place = take_link(endpoint(1));
         const std::lock_guard lock(mutex);
         EXPECT_TRUE(taken.insert(place).second) << place;
