@@ -256,6 +256,13 @@ size_t Daemon::num_prepared() const {
   return preparations_.size();
 }
 
+// A launch that ends with something triggered under way says so before it says that it has left.
+uint32_t Daemon::launch_here() const {
+  const bool had_left = has_left();
+  const bool was_triggered = load_acquire(&host_->triggered) != 0;
+  return had_left && !was_triggered && has_left() ? 0 : launch_.load(std::memory_order_relaxed);
+}
+
 Result<bool> Daemon::look_for_triggers() {
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(failure_);
@@ -299,9 +306,9 @@ Status Daemon::launch_if_left() {
 }
 
 Status Daemon::launch_again() {
+  ++launch_;  // first: nobody sees that nothing was triggered, and not this launch (launch_here)
   // What was triggered before is found by this launch. Acquires what was armed.
   std::atomic_ref(host_->triggered).exchange(0, std::memory_order_acq_rel);
-  ++launch_;
   return device_.launch(state_, number_, {0, 1, launch_});
 }
 
