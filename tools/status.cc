@@ -103,6 +103,9 @@ void print_job(const JobFindings& job, const Arguments& a) {
   print_ranks(findings);
   print_operations(findings);
   print_prepared(findings);
+  for (const comm::Crowd& crowd : findings.crowds) {
+    fmt::print("{}\n", paint(stdout, Colour::kBad, comm::describe_crowd(crowd)));
+  }
   for (const uint32_t rank : findings.silent) {
     fmt::print("{}\n",
                paint(stdout, Colour::kBad,

@@ -85,6 +85,7 @@ ordered_json rank_of(uint32_t rank, const std::optional<Board>& board, uint64_t 
   for (uint32_t i = 0; i < board->num_recent; ++i) {
     recent.push_back(event_of(board->recent[i], now_ns));
   }
+  json["num_streams"] = board->num_streams;
   json["num_prepared"] = board->num_prepared;
   if (board->num_prepared != 0) json["begun"] = begun_of(*board, now_ns);
   return json;

@@ -132,6 +132,21 @@ void find_begun(Findings& findings) {
   }
 }
 
+// Ranks that are threads of one process share its connections.
+void find_crowds(Findings& findings) {
+  std::vector<Crowd>& crowds = findings.crowds;
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    if (!board || board->num_streams == 0) continue;
+    const auto is_same = [&](const Crowd& crowd) { return crowd.process == board->process; };
+    auto at = std::find_if(crowds.begin(), crowds.end(), is_same);
+    if (at == crowds.end()) at = crowds.insert(at, {board->process, 0, {}});
+    at->num_streams += board->num_streams;
+    at->ranks.push_back(rank);
+  }
+  std::erase_if(crowds, [](const Crowd& crowd) { return crowd.num_streams < kCrowd; });
+}
+
 bool waits_in(const Board& board, uint64_t id) {
   const auto* const end = board.under_way.begin() + board.num_shown;
   return std::any_of(board.under_way.begin(), end, [id](const BoardEntry& entry) {
@@ -227,6 +242,7 @@ Findings find(std::vector<std::optional<Board>> boards, uint64_t now_ns) {
   Finder(findings).find_operations();
   find_prepared(findings);
   find_begun(findings);
+  find_crowds(findings);
   findings.ring = shortest_ring(links_by_rank(findings));
   findings.stream_ring = shortest_ring(links_by_operation(findings));
   for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {

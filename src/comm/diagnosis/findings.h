@@ -40,6 +40,17 @@ struct Begun {
   std::vector<uint32_t> unsure;     // streams are in operations there too, or it is too early
 };
 
+// So many streams of a process have operations under way that they may hold each other up: those
+// that share a connection to the GPU do.
+struct Crowd {
+  uint32_t process = 0;
+  uint32_t num_streams = 0;
+  std::vector<uint32_t> ranks;  // whose streams they are
+};
+// There are 32 connections at most, and 8 where tutti did not ask for more; 24 streams that wait
+// held up none of 32 others (docs/design/gpu.md).
+inline constexpr uint32_t kCrowd = 16;
+
 // `rank` waits in the operation for `other`, which has not called it.
 struct WaitLink {
   uint32_t rank = 0;
@@ -60,6 +71,7 @@ struct Findings {
   std::vector<OperationFinding> operations;  // the one that stands longest first
   std::vector<PreparedFinding> prepared;     // oldest first
   Begun begun;                               // of ranks where something is prepared
+  std::vector<Crowd> crowds;                 // by their lowest ranks
   std::vector<WaitLink> ring;                // each waits for the next, the last for the first
   std::vector<StreamLink> stream_ring;       // each is behind the next, the last behind the first
   std::vector<uint32_t> silent;              // in operations, yet their boards are old: stopped?

@@ -80,6 +80,10 @@ class Writer {
     }
   }
 
+  void crowds() {
+    for (const Crowd& crowd : findings_.crowds) line("  {}", describe_crowd(crowd));
+  }
+
   void silent_ranks() {
     for (const uint32_t rank : findings_.silent) {
       line("  rank {} (process {}) has given no sign of life for {}: is it stopped?", rank,
@@ -228,6 +232,13 @@ std::vector<std::string> describe_begun(const Findings& findings) {
   return lines;
 }
 
+std::string describe_crowd(const Crowd& crowd) {
+  return fmt::format(
+      "process {} ({}) has {} streams with operations under way: streams beyond the connections to "
+      "the GPU (CUDA_DEVICE_MAX_CONNECTIONS) can hold each other up",
+      crowd.process, describe_ranks(crowd.ranks), crowd.num_streams);
+}
+
 std::string wait_report(const Findings& findings, uint64_t still_ns) {
   std::vector<const OperationFinding*> still;
   for (const OperationFinding& operation : findings.operations) {
@@ -247,6 +258,7 @@ std::string wait_report(const Findings& findings, uint64_t still_ns) {
     writer.line("  and {} operations more", still.size() - kMostOperations);
   }
   writer.prepared();
+  writer.crowds();
   writer.silent_ranks();
   writer.ring();
   return std::move(writer).take();

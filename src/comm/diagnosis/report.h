@@ -30,6 +30,9 @@ namespace tutti::comm {
 // What is known of all that graphs or kernels have begun; a line for each state that ranks are in.
 [[nodiscard]] std::vector<std::string> describe_begun(const Findings& findings);
 
+// "process 77 (ranks 0-3) has 20 streams with operations under way: ..."
+[[nodiscard]] std::string describe_crowd(const Crowd& crowd);
+
 // The operations that have stood for `still_ns` or longer, each with who is missing and what those
 // ranks do instead; then the ring.
 [[nodiscard]] std::string wait_report(const Findings& findings, uint64_t still_ns);

@@ -45,6 +45,7 @@ TEST(Elsewhere, AnOperationIsBehindWhatItsStreamIsInAndBesideItsOwnTurn) {
   auto board = board_of(elsewhere);
   EXPECT_EQ(board->num_under_way, 4u);
   EXPECT_EQ(board->num_issued, 4u);
+  EXPECT_EQ(board->num_streams, 2u);
   EXPECT_EQ(under_way(*board, 1)->behind, 0u);
   EXPECT_EQ(under_way(*board, 2)->behind, 1u);
   EXPECT_EQ(under_way(*board, 3)->behind, 1u);

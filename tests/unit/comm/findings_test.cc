@@ -268,6 +268,26 @@ TEST(WaitReport, SaysWhatGraphsOrKernelsMayHaveBegun) {
             "    not prepared by rank 1\n");
 }
 
+// Ranks 0 and 1 are threads of one process.
+TEST(WaitReport, SaysWhereConnectionsToAGpuMayRunOut) {
+  auto all = boards(4);
+  put(all[0], behind(all_reduce(1, "a", 4), 0), false);
+  const uint32_t num_streams[] = {10, 6, 15, 40};
+  for (uint32_t r = 0; r < 4; ++r) {
+    all[r]->num_streams = num_streams[r];
+    all[r]->process = r < 2 ? 77 : 78 + r;
+  }
+  const std::string rest =
+      " streams with operations under way: streams beyond the connections to the GPU "
+      "(CUDA_DEVICE_MAX_CONNECTIONS) can hold each other up\n";
+  EXPECT_THAT(
+      wait_report(find(all, kNow), kSecond),
+      AllOf(HasSubstr("\n  process 77 (ranks 0, 1) has 16" + rest),
+            HasSubstr("\n  process 81 (rank 3) has 40" + rest), Not(HasSubstr("process 80"))));
+  all[1]->num_streams = 5;
+  EXPECT_THAT(wait_report(find(all, kNow), kSecond), Not(HasSubstr("process 77")));
+}
+
 TEST(WaitReport, LeavesOutWhatNobodyHasBegun) {
   auto all = boards(2);
   for (auto& board : all) put_prepared(board, all_reduce(1, "grads", 2));
