@@ -120,8 +120,8 @@ class Daemon {
   // It is not under way, and nobody triggers it any more.
   void withdraw(const Preparation& preparation);
   [[nodiscard]] size_t num_prepared() const;
-  // The launch that is here; 0: the daemon is away, and was not triggered since: nothing that was
-  // prepared is under way. As it was a moment ago. Any thread; takes no lock.
+  // The launch that is here, or that something was triggered for; 0: neither, so that nothing that
+  // was prepared is under way. As it was a moment ago. Any thread; takes no lock.
   [[nodiscard]] uint32_t launch_here() const;
   // For whoever watches while something is prepared, now and then: brings the daemon back when
   // something was triggered. Whether it is here. An error: the device has failed.
