@@ -64,6 +64,23 @@ void print_operations(const Findings& findings) {
   }
 }
 
+void print_prepared(const Findings& findings) {
+  if (findings.prepared.empty()) return;
+  fmt::print("prepared operations\n");
+  for (const comm::PreparedFinding& prepared : findings.prepared) {
+    fmt::print("  {}", describe(prepared.facts));
+    const auto add = [](const char* what, const std::vector<uint32_t>& ranks) {
+      if (!ranks.empty()) fmt::print("{}{}", what, comm::describe_ranks(ranks));
+    };
+    add("; prepared by ", prepared.inside);
+    add(", not by ", prepared.absent);
+    add(", unknown of ", prepared.unsure);
+    add("; has failed on ", prepared.failed);
+    fmt::print("\n");
+  }
+  for (const std::string& text : comm::describe_begun(findings)) fmt::print("  {}\n", text);
+}
+
 void print_events(const Findings& findings) {
   for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
     const auto& board = findings.boards[rank];
@@ -85,6 +102,10 @@ void print_job(const JobFindings& job, const Arguments& a) {
                            fmt::format("job {}: {} ranks", job.directory, findings.boards.size())));
   print_ranks(findings);
   print_operations(findings);
+  print_prepared(findings);
+  for (const comm::Crowd& crowd : findings.crowds) {
+    fmt::print("{}\n", paint(stdout, Colour::kBad, comm::describe_crowd(crowd)));
+  }
   for (const uint32_t rank : findings.silent) {
     fmt::print("{}\n",
                paint(stdout, Colour::kBad,

@@ -63,6 +63,13 @@ ordered_json event_of(const BoardEntry& entry, uint64_t now_ns) {
   return json;
 }
 
+// Of a rank where something is prepared: null: that cannot be told.
+ordered_json begun_of(const Board& board, uint64_t now_ns) {
+  if (board.launch == 0) return {{"is_under_way", false}};
+  if (!comm::is_begun_under_way(board)) return {{"is_under_way", nullptr}};
+  return {{"is_under_way", true}, {"since_s_ago", age(board.here_since_ns, now_ns)}};
+}
+
 ordered_json rank_of(uint32_t rank, const std::optional<Board>& board, uint64_t now_ns) {
   ordered_json json{{"rank", rank}};
   if (!board) return json;
@@ -78,6 +85,9 @@ ordered_json rank_of(uint32_t rank, const std::optional<Board>& board, uint64_t 
   for (uint32_t i = 0; i < board->num_recent; ++i) {
     recent.push_back(event_of(board->recent[i], now_ns));
   }
+  json["num_streams"] = board->num_streams;
+  json["num_prepared"] = board->num_prepared;
+  if (board->num_prepared != 0) json["begun"] = begun_of(*board, now_ns);
   return json;
 }
 
@@ -93,6 +103,16 @@ ordered_json operation_of(const OperationFinding& operation, uint64_t now_ns) {
   return json;
 }
 
+ordered_json prepared_of(const comm::PreparedFinding& prepared, uint64_t now_ns) {
+  ordered_json json = signature_of(prepared.facts);
+  json["prepared_s_ago"] = age(prepared.facts.issued_ns, now_ns);
+  json["prepared_by"] = prepared.inside;
+  json["not_prepared_by"] = prepared.absent;
+  json["unknown"] = prepared.unsure;
+  json["failed_on"] = prepared.failed;
+  return json;
+}
+
 ordered_json job_of(const JobFindings& job) {
   const Findings& f = job.findings;
   ordered_json json{{"directory", job.directory}, {"num_ranks", f.boards.size()}};
@@ -104,6 +124,9 @@ ordered_json job_of(const JobFindings& job) {
   for (const OperationFinding& operation : f.operations) {
     operations.push_back(operation_of(operation, f.now_ns));
   }
+  ordered_json& prepared = json["prepared"] = ordered_json::array();
+  for (const comm::PreparedFinding& one : f.prepared)
+    prepared.push_back(prepared_of(one, f.now_ns));
   json["silent_ranks"] = f.silent;
   ordered_json& ring = json["ring"] = ordered_json::array();
   for (const comm::WaitLink& link : f.ring) {

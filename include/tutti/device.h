@@ -117,9 +117,11 @@ class DeviceCommunicator {
   // Why the first operation failed that did, as far as is known now. An operation that has failed
   // lets its stream go on; its output is undefined. Never blocks.
   [[nodiscard]] Status status() const;
-  // Whether everything enqueued is over. Never blocks.
+  // Whether everything enqueued is over, but for what graphs and kernels have begun. Never blocks.
   [[nodiscard]] bool is_idle() const;
-  // Waits until everything enqueued is over; then as status().
+  // Waits until everything enqueued is over; then as status(). Does not wait for what graphs and
+  // kernels have begun, of which the host does not hear: wait for their streams before, then
+  // status() knows of their failures too. Nor does the end of the last copy wait for those.
   Status finish();
   // Everything enqueued ends here, at the latest when its stream has come to it, and what is
   // enqueued later is refused. Other members' operations end when they abort too, or at their

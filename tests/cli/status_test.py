@@ -79,6 +79,9 @@ class Status(StatusTest):
         self.assertEqual(operations["a"]["collective"], "all_reduce")
         self.assertEqual(operations["a"]["count"], 1000)
         self.assertEqual(jobs[0]["ranks"][2]["recent"][0]["name"], "start")
+        self.assertEqual(jobs[0]["prepared"], [])
+        self.assertEqual(jobs[0]["ranks"][0]["num_prepared"], 0)
+        self.assertEqual(jobs[0]["ranks"][0]["num_streams"], 0)
 
         text = self.status().stdout
         self.assertIn('rank 0 waits in all_reduce "a" for rank 1', text)

@@ -80,11 +80,23 @@ Result<std::shared_ptr<DevicePrepared>> DeviceGroup::prepare(const Call& call) {
 }
 
 void DeviceGroup::remember(const DevicePrepared& prepared) {
+  for (const auto& [preparation, program, facts] : prepared.operations()) {
+    const Completion* const told = preparation.ticket.slot.completion;
+    node().elsewhere.prepared(facts, [told, &daemon = members_.node->daemon()] {
+      const bool has_failed = engine::cuda::Preparations::failure_of(*told).outcome !=
+                              static_cast<uint32_t>(Outcome::kUnderWay);
+      return Elsewhere::Seen{daemon.launch_here(), has_failed};
+    });
+  }
+  node().notice();
   const std::lock_guard lock(prepared_mutex_);
   prepared_.push_back(&prepared);
 }
 
 void DeviceGroup::forget(const DevicePrepared& prepared) {
+  for (const auto& operation : prepared.operations()) {
+    node().elsewhere.unprepared(operation.facts.id);
+  }
   hear_of_prepared();
   const std::lock_guard lock(prepared_mutex_);
   std::erase(prepared_, &prepared);

@@ -59,6 +59,8 @@ void clean(Board& board) {
   board.num_shown = std::min(board.num_shown, Board::kMaxUnderWay);
   board.num_under_way = std::max(board.num_under_way, board.num_shown);
   board.num_recent = std::min(board.num_recent, Board::kMaxRecent);
+  board.num_prepared_shown = std::min(board.num_prepared_shown, Board::kMaxPrepared);
+  board.num_prepared = std::max(board.num_prepared, board.num_prepared_shown);
   board.num_ended_ids =
       std::min(board.num_ended_ids, static_cast<uint32_t>(board.ended_ids.size()));
   const auto clean_entry = [](BoardEntry& entry) {
@@ -67,6 +69,7 @@ void clean(Board& board) {
   };
   std::for_each(board.under_way.begin(), board.under_way.end(), clean_entry);
   std::for_each(board.recent.begin(), board.recent.end(), clean_entry);
+  std::for_each(board.prepared.begin(), board.prepared.end(), clean_entry);
 }
 
 }  // namespace tutti::comm

@@ -48,7 +48,10 @@ struct BoardEntry {
   engine::Outcome outcome = engine::Outcome::kUnderWay;
   uint8_t is_waited = 0;  // a thread is in wait() for it
   uint8_t is_on_gpu = 0;
-  uint8_t unused[5] = {};
+  // Begun by graphs or kernels, any number of times; `outcome` says whether one of those has
+  // failed.
+  uint8_t is_prepared = 0;
+  uint8_t unused[4] = {};
 };
 
 struct Board {
@@ -56,6 +59,7 @@ struct Board {
   static constexpr uint32_t kMaxRecent = 64;
   // Operations that are over and were none of the engine's: so many are known.
   static constexpr uint32_t kMaxElsewhere = 1024;
+  static constexpr uint32_t kMaxPrepared = 64;
 
   uint64_t published_ns = 0;
   uint64_t num_issued = 0;
@@ -65,9 +69,19 @@ struct Board {
   uint32_t num_shown = 0;      // of those, the oldest
   uint32_t num_recent = 0;
   uint32_t num_ended_ids = 0;
+  uint32_t num_streams = 0;  // of a GPU, with operations under way
+  // Nobody tells the host when graphs or kernels begin what was prepared. What it sees is the
+  // launch of the daemon that runs that: 0 while it is away, and then nothing that they began is
+  // under way; and since when it has been that one. A launch ends within milliseconds unless
+  // something is.
+  uint64_t here_since_ns = 0;
+  uint32_t launch = 0;
+  uint32_t num_prepared = 0;        // all of them
+  uint32_t num_prepared_shown = 0;  // of those, the oldest
   uint32_t unused = 0;
   std::array<BoardEntry, kMaxUnderWay> under_way{};  // oldest first
   std::array<BoardEntry, kMaxRecent> recent{};       // over; newest first
+  std::array<BoardEntry, kMaxPrepared> prepared{};   // oldest first
   std::array<uint64_t, engine::FlightRecorder::kRecords + kMaxElsewhere> ended_ids{};
 };
 static_assert(std::is_trivially_copyable_v<Board> && sizeof(Board) % sizeof(uint64_t) == 0);

@@ -52,9 +52,21 @@ std::optional<BoardEntry> Elsewhere::ended(uint64_t id, engine::Outcome outcome)
   return facts;
 }
 
+void Elsewhere::prepared(const BoardEntry& facts, std::function<Seen()> look) {
+  const std::lock_guard lock(mutex_);
+  Prepared& added = prepared_.emplace_back(facts, std::move(look));
+  added.facts.issued_ns = added.facts.moved_ns = base::now_ns();
+  added.facts.is_prepared = 1;
+}
+
+void Elsewhere::unprepared(uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(prepared_, [id](const Prepared& one) { return one.facts.id == id; });
+}
+
 bool Elsewhere::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return under_way_.empty();
+  return under_way_.empty() && prepared_.empty();
 }
 
 std::unordered_map<uint64_t, const Elsewhere::Known*> Elsewhere::heads() const {
@@ -71,8 +83,10 @@ std::unordered_map<uint64_t, const Elsewhere::Known*> Elsewhere::heads() const {
 void Elsewhere::show(Board& board) const {
   const std::lock_guard lock(mutex_);
   board.num_issued += num_issued_;
+  board.num_streams += static_cast<uint32_t>(streams_.size());
   show_under_way(board);
   show_ended(board);
+  show_prepared(board);
 }
 
 // The oldest of both, oldest first.
@@ -107,6 +121,18 @@ void Elsewhere::show_ended(Board& board) const {
   std::partial_sort_copy(all.begin(), all.end(), board.recent.begin(),
                          board.recent.begin() + board.num_recent, is_newer);
   for (const BoardEntry& entry : ended_) board.ended_ids[board.num_ended_ids++] = entry.id;
+}
+
+void Elsewhere::show_prepared(Board& board) const {
+  board.num_prepared = static_cast<uint32_t>(prepared_.size());
+  for (const Prepared& one : prepared_) {
+    // All of a rank are one daemon's.
+    const Seen seen = one.look();
+    board.launch = std::max(board.launch, seen.launch);
+    if (board.num_prepared_shown == Board::kMaxPrepared) continue;
+    BoardEntry& entry = board.prepared[board.num_prepared_shown++] = one.facts;
+    if (seen.has_failed) entry.outcome = engine::Outcome::kFailed;
+  }
 }
 
 }  // namespace tutti::comm

@@ -89,6 +89,64 @@ class Finder {
   std::unordered_map<uint64_t, size_t> index_;       // into the operations, by id
 };
 
+// A daemon goes within some 10 ms unless operations are under way; boards come once a second.
+constexpr uint64_t kSurelyUnderWayNs = 500'000'000;
+
+void find_prepared(Findings& findings) {
+  std::unordered_map<uint64_t, size_t> index;
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    for (uint32_t i = 0; board && i < board->num_prepared_shown; ++i) {
+      const BoardEntry& entry = board->prepared[i];
+      const auto [at, is_new] = index.try_emplace(entry.id, findings.prepared.size());
+      if (is_new) findings.prepared.push_back({entry, {}, {}, {}, {}});
+      PreparedFinding& prepared = findings.prepared[at->second];
+      prepared.inside.push_back(rank);
+      if (entry.outcome == engine::Outcome::kFailed) prepared.failed.push_back(rank);
+    }
+  }
+  for (PreparedFinding& prepared : findings.prepared) {
+    for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+      if (!prepared.facts.members.has(rank)) continue;
+      if (std::binary_search(prepared.inside.begin(), prepared.inside.end(), rank)) continue;
+      const auto& board = findings.boards[rank];
+      const bool shows_all = board && board->num_prepared == board->num_prepared_shown;
+      (shows_all ? prepared.absent : prepared.unsure).push_back(rank);
+    }
+  }
+}
+
+void find_begun(Findings& findings) {
+  Begun& begun = findings.begun;
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    if (!board || board->num_prepared == 0) continue;
+    if (board->launch == 0) {
+      begun.at_rest.push_back(rank);
+    } else if (is_begun_under_way(*board)) {
+      begun.under_way.push_back(rank);
+      begun.since_ns = std::max(begun.since_ns, board->here_since_ns);
+    } else {
+      begun.unsure.push_back(rank);
+    }
+  }
+}
+
+// Ranks that are threads of one process share its connections.
+void find_crowds(Findings& findings) {
+  std::vector<Crowd>& crowds = findings.crowds;
+  for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {
+    const auto& board = findings.boards[rank];
+    if (!board || board->num_streams == 0) continue;
+    const auto is_same = [&](const Crowd& crowd) { return crowd.process == board->process; };
+    auto at = std::find_if(crowds.begin(), crowds.end(), is_same);
+    if (at == crowds.end()) at = crowds.insert(at, {board->process, 0, {}});
+    at->num_streams += board->num_streams;
+    at->ranks.push_back(rank);
+  }
+  std::erase_if(crowds, [](const Crowd& crowd) { return crowd.num_streams < kCrowd; });
+}
+
 bool waits_in(const Board& board, uint64_t id) {
   const auto* const end = board.under_way.begin() + board.num_shown;
   return std::any_of(board.under_way.begin(), end, [id](const BoardEntry& entry) {
@@ -171,11 +229,20 @@ std::vector<Link> shortest_ring(const std::vector<std::vector<Link>>& links) {
 
 }  // namespace
 
+// While streams are in operations the daemon stays for those.
+bool is_begun_under_way(const Board& board) {
+  return board.launch != 0 && board.num_streams == 0 &&
+         board.here_since_ns + kSurelyUnderWayNs <= board.published_ns;
+}
+
 Findings find(std::vector<std::optional<Board>> boards, uint64_t now_ns) {
   Findings findings;
   findings.now_ns = now_ns;
   findings.boards = std::move(boards);
   Finder(findings).find_operations();
+  find_prepared(findings);
+  find_begun(findings);
+  find_crowds(findings);
   findings.ring = shortest_ring(links_by_rank(findings));
   findings.stream_ring = shortest_ring(links_by_operation(findings));
   for (uint32_t rank = 0; rank < findings.boards.size(); ++rank) {

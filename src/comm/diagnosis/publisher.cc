@@ -89,9 +89,16 @@ Board Publisher::publish() {
   elsewhere_.show(board);
   forget_old_movements();
   board.published_ns = base::now_ns();
+  note_launch(board);
   const transport::Endpoint& endpoint = engine_.endpoint();
   write_board(endpoint.board(endpoint.self()), board);
   return board;
+}
+
+void Publisher::note_launch(Board& board) {
+  if (board.launch != launch_) here_since_ns_ = board.published_ns;
+  launch_ = board.launch;
+  if (launch_ != 0) board.here_since_ns = here_since_ns_;
 }
 
 void Publisher::show_operations(const engine::IdTable<Operation>& operations,

@@ -31,10 +31,14 @@ class Publisher {
                        const engine::FlightRecorder& recorder, Board& board);
   uint64_t moved_ns(const engine::Operation& op, uint64_t issued_ns, uint64_t now_ns);
   void forget_old_movements();
+  // Since when the daemon's launch is the same.
+  void note_launch(Board& board);
 
   engine::Engine& engine_;
   const Elsewhere& elsewhere_;
   std::unordered_map<uint64_t, Movement> movements_;  // of the operations on the board
+  uint32_t launch_ = 0;                               // as it was seen last,
+  uint64_t here_since_ns_ = 0;                        // and first
 };
 
 }  // namespace tutti::comm

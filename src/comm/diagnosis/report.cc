@@ -67,6 +67,23 @@ class Writer {
     }
   }
 
+  // What is known of all that graphs or kernels began; then what they may begin, unless they have
+  // not.
+  void prepared() {
+    const auto& all = findings_.prepared;
+    if (all.empty()) return;
+    for (const std::string& text : describe_begun(findings_)) line("  {}", text);
+    if (findings_.begun.under_way.empty() && findings_.begun.unsure.empty()) return;
+    for (size_t i = 0; i < std::min(all.size(), kMostOperations); ++i) prepared(all[i]);
+    if (all.size() > kMostOperations) {
+      line("  and {} prepared operations more", all.size() - kMostOperations);
+    }
+  }
+
+  void crowds() {
+    for (const Crowd& crowd : findings_.crowds) line("  {}", describe_crowd(crowd));
+  }
+
   void silent_ranks() {
     for (const uint32_t rank : findings_.silent) {
       line("  rank {} (process {}) has given no sign of life for {}: is it stopped?", rank,
@@ -93,6 +110,15 @@ class Writer {
   [[nodiscard]] std::string take() && { return std::move(text_); }
 
  private:
+  void prepared(const PreparedFinding& prepared) {
+    line("  {}", describe(prepared.facts));
+    line("    prepared by {}", describe_ranks(prepared.inside));
+    if (!prepared.failed.empty()) line("    has failed on {}", describe_ranks(prepared.failed));
+    if (!prepared.absent.empty()) {
+      line("    not prepared by {}", describe_ranks(prepared.absent));
+    }
+    if (!prepared.unsure.empty()) line("    cannot tell of {}", describe_ranks(prepared.unsure));
+  }
   void ranks(const std::vector<uint32_t>& absent) {
     for (size_t i = 0; i < std::min(absent.size(), kMostAbsentNamed); ++i) {
       line("      rank {} {}", absent[i], describe_rank(findings_, absent[i]));
@@ -111,7 +137,8 @@ std::string describe(const BoardEntry& entry) {
   const std::string whole = engine::to_string(entry.signature);
   const size_t kind_end = std::min(whole.find(' '), whole.size());
   return whole.substr(0, kind_end) + " " + label_of(entry) + whole.substr(kind_end) +
-         (entry.is_on_gpu != 0 ? ", on the GPU" : "");
+         (entry.is_on_gpu != 0 ? ", on the GPU" : "") +
+         (entry.is_prepared != 0 ? ", prepared: begun by graphs or kernels" : "");
 }
 
 std::string describe_shortly(const BoardEntry& entry) {
@@ -156,7 +183,7 @@ std::string describe_rank(const Findings& findings, uint32_t rank) {
     text = fmt::format("computes, with {} operation{} under way", board->num_under_way,
                        board->num_under_way == 1 ? "" : "s");
   } else {
-    text = "is in no operation";
+    text = board->launch != 0 ? "is in no operation that its host began" : "is in no operation";
   }
   if (board->num_recent == 0) return text + "; it has completed none";
   const BoardEntry& last = board->recent[0];
@@ -184,6 +211,34 @@ std::string describe_stream_ring(const Findings& findings) {
   return text;
 }
 
+std::vector<std::string> describe_begun(const Findings& findings) {
+  const Begun& begun = findings.begun;
+  std::vector<std::string> lines;
+  if (!begun.under_way.empty()) {
+    lines.push_back(fmt::format(
+        "graphs or kernels began something that is not over on {}, without a pause for {}; or the "
+        "GPU has no room for what is to run it",
+        describe_ranks(begun.under_way), describe_time(begun.since_ns, findings.now_ns)));
+  }
+  if (!begun.at_rest.empty()) {
+    lines.push_back(fmt::format("nothing that graphs or kernels began is under way on {}",
+                                describe_ranks(begun.at_rest)));
+  }
+  if (!begun.unsure.empty()) {
+    lines.push_back(fmt::format(
+        "whether anything that graphs or kernels began is under way on {} cannot be told",
+        describe_ranks(begun.unsure)));
+  }
+  return lines;
+}
+
+std::string describe_crowd(const Crowd& crowd) {
+  return fmt::format(
+      "process {} ({}) has {} streams with operations under way: streams beyond the connections to "
+      "the GPU (CUDA_DEVICE_MAX_CONNECTIONS) can hold each other up",
+      crowd.process, describe_ranks(crowd.ranks), crowd.num_streams);
+}
+
 std::string wait_report(const Findings& findings, uint64_t still_ns) {
   std::vector<const OperationFinding*> still;
   for (const OperationFinding& operation : findings.operations) {
@@ -192,12 +247,18 @@ std::string wait_report(const Findings& findings, uint64_t still_ns) {
     if (operation.moved_ns + still_ns <= findings.now_ns) still.push_back(&operation);
   }
   Writer writer(findings);
-  writer.line("tutti: {} operation{} of the job make{} no progress", still.size(),
-              still.size() == 1 ? "" : "s", still.size() == 1 ? "s" : "");
+  if (still.empty() && !findings.begun.under_way.empty()) {
+    writer.line("tutti: operations that graphs or kernels began make no progress");
+  } else {
+    writer.line("tutti: {} operation{} of the job make{} no progress", still.size(),
+                still.size() == 1 ? "" : "s", still.size() == 1 ? "s" : "");
+  }
   for (size_t i = 0; i < std::min(still.size(), kMostOperations); ++i) writer.operation(*still[i]);
   if (still.size() > kMostOperations) {
     writer.line("  and {} operations more", still.size() - kMostOperations);
   }
+  writer.prepared();
+  writer.crowds();
   writer.silent_ranks();
   writer.ring();
   return std::move(writer).take();

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "comm/diagnosis/findings.h"
 
 namespace tutti::comm {
 
-// `all_reduce "layer3.weight" of 1024 float32, sum`; with a number where there is no name.
+// `all_reduce "layer3.weight" of 1024 float32, sum`; with a number where there is no name, and with
+// who runs and begins it where that is not the host.
 [[nodiscard]] std::string describe(const BoardEntry& entry);
 // Without its size: `all_reduce "layer3.weight"`.
 [[nodiscard]] std::string describe_shortly(const BoardEntry& entry);
@@ -24,6 +26,12 @@ namespace tutti::comm {
 // "all_reduce "a" is behind all_reduce "b" on rank 1, all_reduce "b" is behind all_reduce "a" on
 // rank 0"
 [[nodiscard]] std::string describe_stream_ring(const Findings& findings);
+
+// What is known of all that graphs or kernels have begun; a line for each state that ranks are in.
+[[nodiscard]] std::vector<std::string> describe_begun(const Findings& findings);
+
+// "process 77 (ranks 0-3) has 20 streams with operations under way: ..."
+[[nodiscard]] std::string describe_crowd(const Crowd& crowd);
 
 // The operations that have stood for `still_ns` or longer, each with who is missing and what those
 // ranks do instead; then the ring.

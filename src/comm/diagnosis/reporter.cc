@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kBoardPeriodNs = 1'000'000'000;
 constexpr uint64_t kShortestPeriodNs = 10'000'000;
+// Of what graphs or kernels have begun nobody knows which operation it is; none has this number.
+constexpr uint64_t kBegun = 0;
 
 }  // namespace
 
@@ -44,23 +46,27 @@ void Reporter::tick() {
 
 bool Reporter::is_report_due(const Board& board) {
   const uint64_t now = board.published_ns;
-  bool is_due = false;
+  bool is_due = is_begun_under_way(board) && is_due_for(kBegun, board.here_since_ns, now);
   for (uint32_t i = 0; i < board.num_shown; ++i) {
     const BoardEntry& entry = board.under_way[i];
     // What is behind another in a stream has not come to its turn: the other is reported.
-    if (entry.behind != 0 || entry.moved_ns + report_after_ns_ > now) continue;
-    const auto [at, is_new] = schedules_.try_emplace(entry.id);
-    Schedule& schedule = at->second;
-    schedule.is_current = true;
-    if (is_new) schedule = {now, report_after_ns_, true};
-    if (now < schedule.due_ns) continue;
-    is_due = true;
-    schedule.due_ns = now + schedule.wait_ns;
-    schedule.wait_ns *= 2;
+    if (entry.behind == 0) is_due = is_due_for(entry.id, entry.moved_ns, now) || is_due;
   }
   std::erase_if(schedules_, [](const auto& one) { return !one.second.is_current; });
   for (auto& one : schedules_) one.second.is_current = false;
   return is_due;
+}
+
+bool Reporter::is_due_for(uint64_t id, uint64_t moved_ns, uint64_t now) {
+  if (moved_ns + report_after_ns_ > now) return false;
+  const auto [at, is_new] = schedules_.try_emplace(id);
+  Schedule& schedule = at->second;
+  schedule.is_current = true;
+  if (is_new) schedule = {now, report_after_ns_, true};
+  if (now < schedule.due_ns) return false;
+  schedule.due_ns = now + schedule.wait_ns;
+  schedule.wait_ns *= 2;
+  return true;
 }
 
 }  // namespace tutti::comm

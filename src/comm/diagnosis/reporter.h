@@ -31,6 +31,7 @@ class Reporter {
   };
 
   bool is_report_due(const Board& board);
+  bool is_due_for(uint64_t id, uint64_t moved_ns, uint64_t now);
 
   engine::Engine& engine_;
   Publisher publisher_;

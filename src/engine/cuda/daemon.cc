@@ -256,6 +256,16 @@ size_t Daemon::num_prepared() const {
   return preparations_.size();
 }
 
+// A launch that ends with something triggered under way says so before it says that it has left.
+uint32_t Daemon::launch_here() const {
+  const uint32_t launch = launch_;
+  if (load_acquire(&host_->left) != launch) return launch;
+  if (load_acquire(&host_->triggered) != 0) return launch + 1;
+  // Whoever launches clears the word, but counts before.
+  const uint32_t now = launch_;
+  return now == launch ? 0 : now;
+}
+
 Result<bool> Daemon::look_for_triggers() {
   const std::lock_guard lock(mutex_);
   TUTTI_TRY(failure_);
@@ -299,9 +309,9 @@ Status Daemon::launch_if_left() {
 }
 
 Status Daemon::launch_again() {
+  ++launch_;  // first: who sees that the word is cleared sees this launch (launch_here)
   // What was triggered before is found by this launch. Acquires what was armed.
   std::atomic_ref(host_->triggered).exchange(0, std::memory_order_acq_rel);
-  ++launch_;
   return device_.launch(state_, number_, {0, 1, launch_});
 }
 

@@ -2,6 +2,7 @@
 // daemon whenever something is under way and it has left. Any thread may call anything.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -119,6 +120,9 @@ class Daemon {
   // It is not under way, and nobody triggers it any more.
   void withdraw(const Preparation& preparation);
   [[nodiscard]] size_t num_prepared() const;
+  // The launch that is here, or that something was triggered for; 0: neither, so that nothing that
+  // was prepared is under way. As it was a moment ago. Any thread; takes no lock.
+  [[nodiscard]] uint32_t launch_here() const;
   // For whoever watches while something is prepared, now and then: brings the daemon back when
   // something was triggered. Whether it is here. An error: the device has failed.
   Result<bool> look_for_triggers();
@@ -195,8 +199,8 @@ class Daemon {
   uint32_t num_met_ = 1;  // beyond them there is none to be looked at
   uint32_t num_submitted_ = 0;
   uint32_t num_ended_ = 0;
-  uint32_t launch_ = 0;          // the last one of the leader
-  uint32_t workers_launch_ = 0;  // and of workers
+  std::atomic<uint32_t> launch_{0};  // the last one of the leader; written with the lock
+  uint32_t workers_launch_ = 0;      // and of workers
 };
 
 }  // namespace tutti::engine::cuda

@@ -4,10 +4,9 @@
 //
 // No deadlock: an operation that waits for members holds nothing but its own memory. The leader
 // waits for nobody, but for the moment of at_once.h, which has an end: a full mailbox or an
-// operation that is not there yet is looked at again in the next round. Every letter is read,
-// because the receiver keeps it in the sender's memory; hence every mailbox empties while its
-// owner's daemon runs, and every daemon with something under way is launched again and again
-// (daemon.h).
+// operation that is not there yet is looked at again in the next round. Who waits for members reads
+// every letter, because it is kept in the sender's memory; hence its mailboxes empty while its
+// daemon runs, and every daemon with something under way is launched again and again (daemon.h).
 #pragma once
 
 #include "engine/cuda/at_once.h"

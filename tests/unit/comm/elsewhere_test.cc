@@ -45,6 +45,7 @@ TEST(Elsewhere, AnOperationIsBehindWhatItsStreamIsInAndBesideItsOwnTurn) {
   auto board = board_of(elsewhere);
   EXPECT_EQ(board->num_under_way, 4u);
   EXPECT_EQ(board->num_issued, 4u);
+  EXPECT_EQ(board->num_streams, 2u);
   EXPECT_EQ(under_way(*board, 1)->behind, 0u);
   EXPECT_EQ(under_way(*board, 2)->behind, 1u);
   EXPECT_EQ(under_way(*board, 3)->behind, 1u);
@@ -112,6 +113,46 @@ TEST(Elsewhere, ABoardSaysSinceWhenItRemembersAll) {
   EXPECT_EQ(board->ended_ids[board->num_ended_ids - 1], 1 + kMore);
   EXPECT_EQ(board->num_recent, Board::kMaxRecent);
   EXPECT_EQ(board->recent[0].id, Board::kMaxElsewhere + kMore);
+}
+
+TEST(Elsewhere, WhatOthersMayBeginIsShownAsItIsSeen) {
+  Elsewhere elsewhere;
+  Elsewhere::Seen seen{.launch = 7};
+  elsewhere.prepared(on_gpu(1), [&] { return seen; });
+  elsewhere.prepared(on_gpu(2), [&] { return Elsewhere::Seen{.launch = seen.launch}; });
+  EXPECT_FALSE(elsewhere.is_idle());
+  seen.has_failed = true;
+  auto board = board_of(elsewhere);
+  EXPECT_EQ(board->num_under_way, 0u);
+  EXPECT_EQ(board->num_issued, 0u);
+  EXPECT_EQ(board->launch, 7u);
+  ASSERT_EQ(board->num_prepared, 2u);
+  ASSERT_EQ(board->num_prepared_shown, 2u);
+  EXPECT_EQ(board->prepared[0].name.view(), "call 1");
+  EXPECT_EQ(board->prepared[0].is_prepared, 1);
+  EXPECT_GT(board->prepared[0].issued_ns, 0u);
+  EXPECT_EQ(board->prepared[0].outcome, engine::Outcome::kFailed);
+  EXPECT_EQ(board->prepared[1].outcome, engine::Outcome::kUnderWay);
+  elsewhere.unprepared(1);
+  seen.launch = 0;
+  board = board_of(elsewhere);
+  EXPECT_EQ(board->launch, 0u);
+  ASSERT_EQ(board->num_prepared, 1u);
+  EXPECT_EQ(board->prepared[0].id, 2u);
+  elsewhere.unprepared(2);
+  EXPECT_TRUE(elsewhere.is_idle());
+}
+
+TEST(Elsewhere, OfAllThatOthersMayBeginTheOldestAreShown) {
+  Elsewhere elsewhere;
+  for (uint64_t id = 1; id <= Board::kMaxPrepared + 5; ++id) {
+    elsewhere.prepared(on_gpu(id), [] { return Elsewhere::Seen{}; });
+  }
+  const auto board = board_of(elsewhere);
+  EXPECT_EQ(board->num_prepared, Board::kMaxPrepared + 5);
+  ASSERT_EQ(board->num_prepared_shown, Board::kMaxPrepared);
+  EXPECT_EQ(board->prepared.front().id, 1u);
+  EXPECT_EQ(board->prepared.back().id, Board::kMaxPrepared);
 }
 
 }  // namespace

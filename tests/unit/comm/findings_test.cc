@@ -206,6 +206,99 @@ TEST(WaitReport, SaysWhoIsMissingAndWhatTheyDoInstead) {
       "1 waits in all_reduce \"b\" for rank 0\n");
 }
 
+void put_prepared(std::optional<Board>& board, BoardEntry entry) {
+  entry.is_on_gpu = entry.is_prepared = 1;
+  board->prepared[board->num_prepared_shown++] = entry;
+  board->num_prepared = board->num_prepared_shown;
+}
+
+// The daemon has been there for as long.
+void put_launch(std::optional<Board>& board, uint64_t ns) {
+  board->launch = 5;
+  board->here_since_ns = board->published_ns - ns;
+}
+
+TEST(Findings, NameWhoHasNotPreparedWhatOthersMayBegin) {
+  auto all = boards(5);
+  for (const uint32_t r : {0u, 2u}) put_prepared(all[r], all_reduce(1, "grads", 4));
+  all[2]->prepared[0].outcome = engine::Outcome::kFailed;
+  all[3]->num_prepared = 1000;
+  const Findings findings = find(all, kNow);
+  EXPECT_THAT(findings.operations, IsEmpty());
+  ASSERT_EQ(findings.prepared.size(), 1u);
+  EXPECT_THAT(findings.prepared[0].inside, ElementsAre(0, 2));
+  EXPECT_THAT(findings.prepared[0].failed, ElementsAre(2));
+  EXPECT_THAT(findings.prepared[0].absent, ElementsAre(1));
+  EXPECT_THAT(findings.prepared[0].unsure, ElementsAre(3));
+}
+
+TEST(Findings, SayOfWhatWasBegunWhatDaemonsShow) {
+  auto all = boards(6);
+  for (uint32_t r = 0; r < 5; ++r) put_prepared(all[r], all_reduce(1, "grads", 5));
+  put_launch(all[1], 10 * kSecond);
+  put_launch(all[2], 20 * kSecond);
+  put_launch(all[3], kSecond / 10);  // it may have nothing to do, and go in a moment
+  put_launch(all[4], 10 * kSecond);  // for its streams
+  all[4]->num_streams = 1;
+  const Findings findings = find(all, kNow);
+  EXPECT_THAT(findings.begun.at_rest, ElementsAre(0));
+  EXPECT_THAT(findings.begun.under_way, ElementsAre(1, 2));
+  EXPECT_EQ(findings.begun.since_ns, all[1]->here_since_ns);
+  EXPECT_THAT(findings.begun.unsure, ElementsAre(3, 4));
+}
+
+TEST(WaitReport, SaysWhatGraphsOrKernelsMayHaveBegun) {
+  auto all = boards(2);
+  for (auto& board : all) put_prepared(board, all_reduce(1, "grads", 2));
+  BoardEntry second = all_reduce(2, "loss", 2);
+  second.number = 3;
+  put_prepared(all[0], second);
+  put_launch(all[0], 11 * kSecond);
+  EXPECT_EQ(wait_report(find(all, kNow), 10 * kSecond),
+            "tutti: operations that graphs or kernels began make no progress\n"
+            "  graphs or kernels began something that is not over on rank 0, without a pause for "
+            "11.5 s; or the GPU has no room for what is to run it\n"
+            "  nothing that graphs or kernels began is under way on rank 1\n"
+            "  all_reduce \"grads\" of 1024 float32, sum, on the GPU, prepared: begun by graphs or "
+            "kernels\n"
+            "    prepared by ranks 0, 1\n"
+            "  all_reduce \"loss\" #3 of 1024 float32, sum, on the GPU, prepared: begun by graphs "
+            "or kernels\n"
+            "    prepared by rank 0\n"
+            "    not prepared by rank 1\n");
+}
+
+// Ranks 0 and 1 are threads of one process.
+TEST(WaitReport, SaysWhereConnectionsToAGpuMayRunOut) {
+  auto all = boards(4);
+  put(all[0], behind(all_reduce(1, "a", 4), 0), false);
+  const uint32_t num_streams[] = {10, 6, 15, 40};
+  for (uint32_t r = 0; r < 4; ++r) {
+    all[r]->num_streams = num_streams[r];
+    all[r]->process = r < 2 ? 77 : 78 + r;
+  }
+  const std::string rest =
+      " streams with operations under way: streams beyond the connections to the GPU "
+      "(CUDA_DEVICE_MAX_CONNECTIONS) can hold each other up\n";
+  EXPECT_THAT(
+      wait_report(find(all, kNow), kSecond),
+      AllOf(HasSubstr("\n  process 77 (ranks 0, 1) has 16" + rest),
+            HasSubstr("\n  process 81 (rank 3) has 40" + rest), Not(HasSubstr("process 80"))));
+  all[1]->num_streams = 5;
+  EXPECT_THAT(wait_report(find(all, kNow), kSecond), Not(HasSubstr("process 77")));
+}
+
+TEST(WaitReport, LeavesOutWhatNobodyHasBegun) {
+  auto all = boards(2);
+  for (auto& board : all) put_prepared(board, all_reduce(1, "grads", 2));
+  put(all[0], all_reduce(2, "old", 2), true);
+  EXPECT_THAT(
+      wait_report(find(all, kNow), kSecond),
+      AllOf(HasSubstr("1 operation of the job makes no progress"),
+            HasSubstr("  nothing that graphs or kernels began is under way on ranks 0, 1\n"),
+            Not(HasSubstr("grads"))));
+}
+
 TEST(WaitReport, StaysShortHoweverMuchIsStuck) {
   auto all = boards(200);
   for (uint32_t i = 0; i < 100; ++i) put(all[0], all_reduce(i + 1, "", 200), i == 0);

@@ -130,6 +130,42 @@ TEST(Boards, ShowWhatRanksAreInAndWhatTheyDidLast) {
   EXPECT_TRUE(lonely.wait());
 }
 
+TEST(Reports, ComeWhenADaemonStaysForWhatGraphsOrKernelsBegan) {
+  const Variable often("TUTTI_REPORT_AFTER", "0.05");
+  Reports reports;
+  Ranks ranks(2, [&](uint32_t rank, std::string_view text) { reports.put(rank, text); });
+  BoardEntry facts;
+  facts.id = 1;
+  facts.name.assign("grads");
+  Elsewhere& elsewhere = ranks.node(0).elsewhere;
+  elsewhere.prepared(facts, [] { return Elsewhere::Seen{.launch = 3}; });
+  ranks.node(0).notice();
+  // Liveness: the rank reports; ctest's time limit ends a failed test.
+  while (reports.of(0).empty()) std::this_thread::yield();
+  EXPECT_THAT(reports.of(0), HasSubstr("graphs or kernels began make no progress\n"
+                                       "  graphs or kernels began something that is not over on "
+                                       "rank 0, without a pause for TIME"));
+  EXPECT_EQ(reports.of(1), "");
+  elsewhere.unprepared(1);
+}
+
+// Each launch ends when nothing is under way.
+TEST(Boards, SaySinceWhenADaemonIsThere) {
+  Ranks ranks(2);
+  Elsewhere elsewhere;
+  Publisher publisher(ranks.node(0).engine, elsewhere);
+  uint32_t launch = 3;
+  elsewhere.prepared({}, [&] { return Elsewhere::Seen{.launch = launch}; });
+  const Board first = publisher.publish();
+  EXPECT_EQ(first.here_since_ns, first.published_ns);
+  EXPECT_EQ(publisher.publish().here_since_ns, first.published_ns);
+  launch = 4;
+  const Board second = publisher.publish();
+  EXPECT_EQ(second.here_since_ns, second.published_ns);
+  launch = 0;
+  EXPECT_EQ(publisher.publish().here_since_ns, 0u);
+}
+
 TEST(FlightRecorder, LeavesAFileWhenAnOperationFails) {
   const std::string folder = testing::TempDir() + "tutti_flight_test";
   const Variable there("TUTTI_FLIGHT_RECORDER", folder.c_str());

@@ -84,6 +84,35 @@ TEST(Triggers, ADaemonThatNothingWasTriggeredOnStaysAway) {
   calls.daemon(0).withdraw(prepared);
 }
 
+// What the host sees without a word to the device.
+TEST(Triggers, ADaemonIsAtRestWhenNothingIsUnderWayThatWasTriggered) {
+  Calls calls(2, 3, 1, kRestless);
+  std::vector<Daemon::Preparation> prepared;
+  for (uint32_t r = 0; r < 2; ++r) prepared.push_back(prepare(calls, r, calls.request(r, 0)));
+  Daemon& daemon = calls.daemon(0);
+  EXPECT_EQ(daemon.launch_here(), 0u);
+  trigger(prepared[0]);
+  EXPECT_EQ(daemon.launch_here(), 1u);
+  EXPECT_EQ(daemon.num_launches(), 0u);  // nobody has launched it yet
+  // Liveness: it comes, and takes the trigger.
+  while (engine::cuda::load_acquire(prepared[0].words.arm) != 0) {
+    EXPECT_TRUE(daemon.look_for_triggers().ok());
+    std::this_thread::yield();
+  }
+  const uint32_t launch = daemon.launch_here();
+  EXPECT_EQ(launch, daemon.num_launches());
+  // Away for a moment, with something under way.
+  daemon.leave();
+  EXPECT_EQ(daemon.launch_here(), launch + 1);
+  EXPECT_TRUE(daemon.look_for_triggers().value());
+  EXPECT_EQ(daemon.launch_here(), launch + 1);
+  trigger(prepared[1]);
+  for (uint32_t r = 0; r < 2; ++r) await(calls, prepared[r]);
+  // Liveness: with nothing under way it goes, and is brought back once more at most.
+  while (daemon.launch_here() != 0) EXPECT_TRUE(daemon.look_for_triggers().ok());
+  for (uint32_t r = 0; r < 2; ++r) calls.daemon(r).withdraw(prepared[r]);
+}
+
 // Rank 1 comes too late. Peers may still write to what was given up, so it is not used again: its
 // triggers are over at once, and the first failure stays the one that is told.
 TEST(Triggers, WhatHasFailedForGoodIsOverAtOnce) {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "comm/group.h"
+#include "comm/node.h"
 #include "engine/cuda/memory_order.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/device/device_job.h"
@@ -210,6 +212,76 @@ TEST(DeviceGraphs, MemoryThatOthersDoNotReachIsCopiedAtEveryLaunch) {
   });
 }
 
+Call sum_call(std::span<int64_t> data, const std::string& name) {
+  return {.kind = CollectiveKind::kAllReduce,
+          .type = DataType::kInt64,
+          .input = data.data(),
+          .input_elems = data.size(),
+          .output = data.data(),
+          .output_elems = data.size(),
+          .options = {.name = name}};
+}
+
+std::unique_ptr<comm::Board> board_of(const Self& self) {
+  auto board = std::make_unique<comm::Board>();
+  self.comm.group()->node().elsewhere.show(*board);
+  return board;
+}
+
+// The host does not hear of the launch: it sees that the daemon stays.
+TEST(DeviceGraphs, BoardsShowWhatIsPreparedAndWhetherAnythingWasBegun) {
+  DeviceJob job(2);
+  job.run([](Self& self) {
+    SumGraph graph(self, 500, "layer");
+    const auto at_rest = [&] { return board_of(self)->launch == 0; };
+    // Liveness: the daemon goes when it has nothing to do; and so below.
+    while (!at_rest()) std::this_thread::yield();
+    const auto board = board_of(self);
+    ASSERT_EQ(board->num_prepared, 1u);
+    EXPECT_EQ(board->prepared[0].name.view(), "layer");
+    EXPECT_EQ(board->prepared[0].signature.count, 500u);
+    EXPECT_TRUE(board->prepared[0].members.has(0) && board->prepared[0].members.has(1));
+    EXPECT_EQ(board->num_under_way, 0u);
+    ASSERT_TRUE(self.comm.barrier().wait().ok());
+    if (self.rank == 0) {
+      graph.launch();
+      // Liveness: the watch brings back the daemon for what was triggered.
+      while (at_rest()) std::this_thread::yield();
+      for (int i = 0; i < 1000; ++i) {
+        ASSERT_FALSE(at_rest());
+        std::this_thread::yield();
+      }
+      // It waits for nothing that graphs have begun.
+      EXPECT_TRUE(self.gpu.finish().ok());
+      EXPECT_TRUE(self.gpu.is_idle());
+      EXPECT_EQ(graph.sum[0], -1);
+    } else {
+      EXPECT_TRUE(at_rest());
+    }
+    ASSERT_TRUE(self.comm.barrier().wait().ok());
+    if (self.rank == 1) graph.launch();
+    graph.stream.synchronize();
+    graph.check(2, 1);
+    while (!at_rest()) std::this_thread::yield();
+  });
+}
+
+TEST(DeviceGraphs, WhatIsGoneIsOnNoBoard) {
+  DeviceJob job(2);
+  job.run([](Self& self) {
+    const auto data = self.numbers(100);
+    {
+      const auto call = self.gpu.prepare(sum_call(data, "sum"));
+      ASSERT_TRUE(call.ok());
+      EXPECT_EQ(board_of(self)->num_prepared, 1u);
+    }
+    EXPECT_EQ(board_of(self)->num_prepared, 0u);
+    const auto refused = self.gpu.prepare(message(data, self.rank, false));
+    EXPECT_FALSE(refused.ok());
+    EXPECT_EQ(board_of(self)->num_prepared, 0u);
+  });
+}
+
 // The graph goes on, the others hear of it, and the next launch meets again.
 TEST(DeviceGraphs, WhatRanksDisagreeOnIsSaidAndTheGraphGoesOn) {
   DeviceJob job(2);
@@ -223,6 +295,8 @@ TEST(DeviceGraphs, WhatRanksDisagreeOnIsSaidAndTheGraphGoesOn) {
     EXPECT_THAT(status.error().message, AllOf(HasSubstr("ranks disagree on"), HasSubstr("layer"),
                                               HasSubstr("499"), HasSubstr("500")));
     EXPECT_EQ(graph.sum[3], -1);
+    EXPECT_EQ(board_of(self)->prepared[0].outcome, engine::Outcome::kFailed);
+    EXPECT_EQ(board_of(self)->prepared[1].outcome, engine::Outcome::kUnderWay);
     other.launch();
     other.stream.synchronize();
     other.check(2, 1);
@@ -354,16 +428,6 @@ void trigger_and_await(const DeviceTrigger& call) {
   // Liveness: as tutti::await.
   while (engine::cuda::load_acquire(call.done) == 0) std::this_thread::yield();
   engine::cuda::store_relaxed(call.done, 0);
-}
-
-Call sum_call(std::span<int64_t> data, const std::string& name) {
-  return {.kind = CollectiveKind::kAllReduce,
-          .type = DataType::kInt64,
-          .input = data.data(),
-          .input_elems = data.size(),
-          .output = data.data(),
-          .output_elems = data.size(),
-          .options = {.name = name}};
 }
 
 TEST(DeviceGraphs, AKernelTriggersACallAgainAndAgain) {

@@ -4,8 +4,15 @@
 #include <algorithm>
 #include <future>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/clock.h"
+#include "comm/diagnosis/findings.h"
+#include "comm/diagnosis/report.h"
+#include "comm/group.h"
+#include "comm/node.h"
 #include "tests/unit/device/device_job.h"
 
 namespace tutti::test {
@@ -118,6 +125,40 @@ TEST(DeviceStreams, TheDeviceIsAskedWithoutTheNodesLock) {
       ASSERT_TRUE(known.ok());
       EXPECT_EQ(is_asked, i < comm::DeviceNode::kManyStreams) << i;
     }
+  });
+}
+
+// Eight streams of each rank, and both are in one process: too many may share a connection.
+TEST(DeviceStreams, AReportSaysWhenManyWaitAtOnce) {
+  constexpr size_t kStreams = comm::kCrowd / 2;
+  DeviceJob job(2);
+  job.run([](Self& self) {
+    std::vector<std::span<int64_t>> data;
+    std::vector<ThreadStream> streams(kStreams);
+    const auto enqueue = [&](ThreadStream& stream, const std::string& name) {
+      data.push_back(self.numbers(20, first_of(self.rank)));
+      EXPECT_TRUE(self.gpu.all_reduce(data.back(), &stream, {.name = name}).ok());
+    };
+    // Each of its own, which the other one enqueues when the report was seen.
+    const auto name_of = [](uint32_t rank, size_t i) {
+      return std::to_string(rank) + "." + std::to_string(i);
+    };
+    for (size_t i = 0; i < kStreams; ++i) enqueue(streams[i], name_of(self.rank, i));
+    const auto report = [&] {
+      std::vector<std::optional<comm::Board>> boards;
+      const transport::Endpoint& endpoint = self.comm.group()->node().engine.endpoint();
+      for (uint32_t r = 0; r < 2; ++r) boards.push_back(comm::read_board(endpoint.board(Rank{r})));
+      return comm::wait_report(comm::find(std::move(boards), base::now_ns()), 0);
+    };
+    const std::string line =
+        "(ranks 0, 1) has 16 streams with operations under way: streams beyond";
+    // Liveness: boards come about once a second; ctest's time limit ends a failed test.
+    while (report().find(line) == std::string::npos) std::this_thread::yield();
+    ASSERT_TRUE(self.comm.barrier().wait().ok());
+    for (size_t i = 0; i < kStreams; ++i) enqueue(self.stream, name_of(1 - self.rank, i));
+    EXPECT_TRUE(self.gpu.finish().ok());
+    // Liveness: as above.
+    while (report().find("streams with operations") != std::string::npos) std::this_thread::yield();
   });
 }
 
