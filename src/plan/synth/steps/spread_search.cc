@@ -17,14 +17,15 @@ constexpr uint32_t kNotThere = UINT32_MAX;
 
 class SpreadSearch {
  public:
-  SpreadSearch(const StepNetwork& network, const StepDemand& demand, const Rounds& rounds)
+  SpreadSearch(const StepNetwork& network, const StepDemand& demand, const Rounds& rounds,
+               uint64_t seed)
       : network_(network),
         demand_(demand),
         rounds_(rounds),
         num_chunks_(demand.num_chunks()),
         distance_(network.distances()),
         weight_(size_t{network.num_ranks} * num_chunks_, 0),
-        random_(rounds.size()) {
+        random_(rounds.size() + seed) {
     uint32_t least = UINT32_MAX;
     for (const StepLink& link : network.links) least = std::min(least, link.capacity);
     for (const StepLink& link : network.links) is_narrow_.push_back(link.capacity == least);
@@ -306,7 +307,7 @@ class SpreadSearch {
 
 std::optional<std::vector<Move>> find_spread(const StepNetwork& network, const StepDemand& demand,
                                              const Rounds& rounds, const Attempts& attempts) {
-  return SpreadSearch(network, demand, rounds).run(attempts);
+  return SpreadSearch(network, demand, rounds, attempts.seed).run(attempts);
 }
 
 }  // namespace tutti::plan::steps

@@ -23,21 +23,25 @@ struct Limits {
   uint64_t work;        // for one number of steps and chunks
   uint32_t ways;        // to share rounds out, for each number of them
   uint32_t more_steps;  // than the fewest
+  uint32_t more;        // ways to do it in the rounds found, to simulate
   std::span<const uint32_t> chunks;
 };
 constexpr uint32_t kFewChunks[] = {1, 2};
 constexpr uint32_t kManyChunks[] = {1, 2, 3, 4, 6};
 
 constexpr uint32_t kFewWays = 3;  // once the work is done
+constexpr uint32_t kFewMore = 6;
+constexpr uint32_t kAttemptsAtMore = 20;
+constexpr uint64_t kSeedApart = 1000;
 constexpr uint64_t kNoLimit = UINT64_MAX;
 
 // Up to so many ranks a search takes a millisecond.
 constexpr uint32_t kFewRanks = 8;
 
 Limits limits_of(Effort effort, uint32_t num_ranks) {
-  if (effort == Effort::kLow) return {8, 8, kNoLimit, 2, 1, kFewChunks};
-  if (num_ranks <= kFewRanks) return {100, 100, kNoLimit, 100, 2, kManyChunks};
-  return {100, 10, 2'500'000, 12, 2, kManyChunks};
+  if (effort == Effort::kLow) return {8, 8, kNoLimit, 2, 1, 0, kFewChunks};
+  if (num_ranks <= kFewRanks) return {100, 100, kNoLimit, 100, 2, 0, kManyChunks};
+  return {100, 10, 2'500'000, 12, 2, 40, kManyChunks};
 }
 
 // A schedule that sends everything to everyone one by one has no more rounds than this.
@@ -235,7 +239,8 @@ StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand, u
   const Limits limits = limits_of(effort, network.num_ranks);
   StepsFound found;
   uint64_t work = limits.work;
-  const Attempts attempts{limits.attempts, limits.in_vain, &work};
+  Attempts attempts{limits.attempts, limits.in_vain, &work};
+  Rounds enough;
   const uint32_t most = most_rounds(network, demand, num_steps);
   found.least_rounds = least_rounds(network, demand, num_steps, most);
   const auto search = [&](uint32_t total) {
@@ -249,6 +254,7 @@ StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand, u
       if (found.num_rounds != 0) found.others.push_back({found.num_rounds, std::move(found.moves)});
       found.moves = *std::move(moves);
       found.num_rounds = total;
+      enough = rounds;
       return true;
     }
     return false;
@@ -265,6 +271,16 @@ StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand, u
     if (!search(middle)) lacking = middle;
   }
   found.is_cut_short = work == 0;
+  // Equally many rounds are not equally fast: a few more of the same, and more where that is little
+  // work.
+  attempts.most = kAttemptsAtMore;
+  for (uint32_t seed = 1; seed <= limits.more; ++seed) {
+    const bool is_over = work == 0 && seed > kFewMore;
+    if (is_over || demand.kind == StepDemand::Kind::kExchange || found.num_rounds == 0) break;
+    attempts.seed = seed * kSeedApart;
+    auto moves = find_moves(network, demand, enough, attempts);
+    if (moves) found.others.push_back({found.num_rounds, *std::move(moves)});
+  }
   return found;
 }
 

@@ -23,6 +23,7 @@ struct Attempts {
   uint32_t most = 0;
   uint32_t in_vain = 0;      // one after the other that came no nearer; then it gives up
   uint64_t* work = nullptr;  // what may still be tried, counted down; at 0 one attempt is all
+  uint64_t seed = 0;
 };
 
 // Moves by step.
