@@ -1,6 +1,6 @@
 // `quick` with its limits beside every trial: what the limits save, and what they cost.
 //
-//   quick_bench [TOPOLOGY]   torus:5x5 takes some minutes, all others together one
+//   quick_bench [TOPOLOGY]   torus:5x5 takes most of the time
 //
 // Times are CPU seconds of one core.
 #include <fmt/format.h>

@@ -38,6 +38,8 @@ ordered_json summary_of(const StepsPlan& plan, uint64_t bytes) {
                     {"least_synchronous_steps", plan.farthest.num_hops},
                     {"rounds", plan.best.num_rounds},
                     {"least_rounds", plan.best.least_rounds},
+                    {"searches", plan.num_searches},
+                    {"searches_cut_short", plan.num_cut_short},
                     {"tried", ordered_json::array()}};
   for (const StepsTrial& trial : plan.trials) json["tried"].push_back(to_json(trial));
   return json;

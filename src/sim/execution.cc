@@ -17,7 +17,7 @@ Execution::Execution(const Parts& parts, uint32_t num_other_actors)
       payload_(parts.payload),
       recorder_(parts.recorder),
       queue_(static_cast<uint32_t>(parts.program.lanes().size()) + num_other_actors),
-      flows_(parts.machine.link_gbps(),
+      flows_({parts.machine.link_gbps(), parts.machine.binding_links()},
              static_cast<uint32_t>(parts.program.lanes().size()) + num_other_actors, queue_),
       log_(parts.program.num_steps()),
       waits_(static_cast<uint32_t>(parts.program.schedule().ranks.size())),

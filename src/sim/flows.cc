@@ -13,13 +13,16 @@ constexpr double kSameRate = 1e-14;
 
 }  // namespace
 
-Flows::Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQueue& queue)
-    : links_(link_gbps.size()), flows_(num_actors), queue_(queue), rests_(link_gbps.size()) {
-  for (size_t i = 0; i < link_gbps.size(); ++i) links_[i].gbps = link_gbps[i];
+Flows::Flows(const Links& links, uint32_t num_actors, EventQueue& queue)
+    : links_(links.gbps.size()), flows_(num_actors), queue_(queue), rests_(links.gbps.size()) {
+  for (size_t i = 0; i < links_.size(); ++i) {
+    links_[i].gbps = links.gbps[i];
+    links_[i].binds = links.binds[i];
+  }
 }
 
 void Flows::Link::add(Hop hop) {
-  if (num_hops++ == 0) {
+  if (num_hops++ == 0 || !binds) {
     first = hop;
     return;
   }
@@ -45,38 +48,43 @@ void Flows::start(uint32_t actor, std::span<const topo::LinkId> route, double by
     queue_.set(actor, now + bytes / cap);
     return;
   }
-  flow.places.resize(route.size());
+  flow.places.clear();
   flow.new_rate = cap;
-  for (uint32_t i = 0; i < route.size(); ++i) {
-    Link& link = links_[route[i].value];
+  for (const topo::LinkId id : route) {
+    Link& link = links_[id.value];
     if (link.num_hops == 0) {
       link.busy_since = now;
-    } else {
-      note_change(route[i].value);
+    } else if (link.binds) {
+      note_change(id.value);
     }
-    flow.places[i] = link.num_hops;
-    link.add({actor, i});
+    if (link.binds) flow.places.push_back({id.value, link.num_hops});
+    link.add({actor, static_cast<uint32_t>(flow.places.size()) - 1});
     flow.new_rate = std::min(flow.new_rate, link.gbps);
   }
   started_.push_back(actor);
 }
 
+// The last hop in the link's list takes this one's place.
+void Flows::take_off(Place place) {
+  Link& link = links_[place.link];
+  const Hop last = link.hop(link.num_hops - 1);
+  link.hop(place.index) = last;
+  flows_[last.actor].places[last.index].index = place.index;
+  if (link.num_hops > 1) link.others->pop_back();
+}
+
 void Flows::finish(uint32_t actor, double now) {
   Flow& flow = flows_[actor];
-  for (uint32_t i = 0; i < flow.route.size(); ++i) {
-    Link& link = links_[flow.route[i].value];
-    const uint32_t place = flow.places[i];
-    if (place + 1 < link.num_hops) {
-      const Hop last = link.hop(link.num_hops - 1);
-      link.hop(place) = last;
-      flows_[last.actor].places[last.index] = place;
-    }
-    link.remove_last();
+  auto place = flow.places.begin();
+  for (const topo::LinkId id : flow.route) {
+    Link& link = links_[id.value];
+    if (link.binds) take_off(*place++);
+    --link.num_hops;
     link.bytes += flow.bytes;
     if (link.num_hops == 0) {
       link.busy_ns += now - link.busy_since;
-    } else {
-      note_change(flow.route[i].value);
+    } else if (link.binds) {
+      note_change(id.value);
     }
   }
   flow.route = {};
@@ -113,10 +121,10 @@ void Flows::collect_component(uint32_t link) {
       flow.visited = visit_;
       flow.new_rate = 0;
       component_flows_.push_back(actor);
-      for (const topo::LinkId other : flow.route) {
-        if (links_[other.value].visited == visit_) continue;
-        links_[other.value].visited = visit_;
-        component_links_.push_back(other.value);
+      for (const Place& other : flow.places) {
+        if (links_[other.link].visited == visit_) continue;
+        links_[other.link].visited = visit_;
+        component_links_.push_back(other.link);
       }
     }
   }
@@ -171,8 +179,8 @@ void Flows::solve_component() {
 
 void Flows::decide(Flow& flow, double rate) {
   flow.new_rate = rate;
-  for (const topo::LinkId id : flow.route) {
-    Rest& rest = rests_[id.value];
+  for (const Place& place : flow.places) {
+    Rest& rest = rests_[place.link];
     rest.gbps = std::max(0.0, rest.gbps - rate);
     --rest.undecided;
   }

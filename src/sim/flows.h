@@ -28,8 +28,14 @@ class Flows {
     double busy_ns = 0;
   };
 
+  // `binds`, by link: whether it can hold flows back (sim/binding.h).
+  struct Links {
+    std::vector<double> gbps;
+    std::vector<bool> binds;
+  };
+
   // One flow an actor at a time. The queue must outlive this.
-  Flows(const std::vector<double>& link_gbps, uint32_t num_actors, EventQueue& queue);
+  Flows(const Links& links, uint32_t num_actors, EventQueue& queue);
 
   // The route may name a link twice (the flow then takes twice its rate there) and must stay valid
   // until the flow is finished. `bytes` > 0; `cap` is the most this flow can get, in bytes a ns,
@@ -46,9 +52,13 @@ class Flows {
   }
 
  private:
+  struct Place {
+    uint32_t link;
+    uint32_t index;  // in the link's list of hops
+  };
   struct Flow {
     std::span<const topo::LinkId> route;
-    std::vector<uint32_t> places;  // of each hop in its link's list
+    std::vector<Place> places;  // on the links of the route that bind
     double bytes = 0;
     double left = 0;   // bytes not yet moved at time `since`
     double since = 0;  // when the rate was last changed
@@ -59,10 +69,10 @@ class Flows {
   };
   struct Hop {
     uint32_t actor;
-    uint32_t index;  // of the link in the flow's route
+    uint32_t index;  // of the link among the flow's places
   };
   // A flow touches all its links twice, so they have a cache line each: the hop of a flow that is
-  // alone lies in it, further ones elsewhere.
+  // alone lies in it, further ones elsewhere. Where a link does not bind, hops are only counted.
   struct Link {
     double gbps = 0;
     double bytes = 0;
@@ -73,12 +83,10 @@ class Flows {
     uint32_t num_hops = 0;
     uint32_t visited = 0;
     bool changed = false;  // flows that share it came or went
+    bool binds = true;
 
     Hop& hop(uint32_t place) { return place == 0 ? first : (*others)[place - 1]; }
     void add(Hop hop);
-    void remove_last() {
-      if (--num_hops > 0) others->pop_back();
-    }
   };
   static_assert(sizeof(Link) <= 64);
   // While solving: what of a link is not given away yet, and the hops of flows without a rate.
@@ -95,6 +103,7 @@ class Flows {
   };
 
   void note_change(uint32_t link);
+  void take_off(Place place);
   void collect_component(uint32_t link);
   void solve_component();
   void decide(Flow& flow, double rate);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/invalid.h"
 #include "base/try.h"
+#include "sim/binding.h"
 #include "sim/flows.h"
 #include "topo/router.h"
 
@@ -122,6 +123,12 @@ Status Machine::find_routes(const ir::Schedule& schedule, const topo::Topology& 
     }
   }
   return {};
+}
+
+std::vector<bool> Machine::binding_links() const {
+  BindingLinks binding(link_gbps_);
+  for (const Route& route : routes_) binding.add_route(links(route));
+  return binding.find();
 }
 
 const Route& Machine::route(Rank from, Rank to) const {

@@ -29,6 +29,8 @@ class Machine {
                                 const Options& options);
 
   [[nodiscard]] const std::vector<double>& link_gbps() const { return link_gbps_; }
+  // By link: whether it can hold back messages of this schedule (sim/binding.h).
+  [[nodiscard]] std::vector<bool> binding_links() const;
   // The schedule must have a step that sends from the one to the other.
   [[nodiscard]] const Route& route(Rank from, Rank to) const;
   [[nodiscard]] std::span<const topo::LinkId> links(const Route& route) const {

@@ -102,6 +102,7 @@ class Synthesis {
   }
 
   Result<GreedySchedule> write() {
+    TUTTI_TRY(check_deliveries());
     if (collective_.num_ranks > 1) TUTTI_TRY(prepare());
     ir::Builder b(collective_, {.name = "greedy",
                                 .chunks_per_block = static_cast<uint32_t>(parts_.chunks_per_block),
@@ -122,6 +123,23 @@ class Synthesis {
     const bool is_all_to_all = collective_.kind == CollectiveKind::kAllToAll;
     TUTTI_ASSIGN(network_, network_of(topology_, is_all_to_all ? Reach::kAll : Reach::kFew));
     return {};
+  }
+
+  // Of all_to_all: whether its messages may fit a schedule, before anything is made.
+  [[nodiscard]] Status check_deliveries() const {
+    if (collective_.kind != CollectiveKind::kAllToAll) return {};
+    const uint64_t p = collective_.num_ranks;
+    if (2 * p * p * options_.chunks <= kMaxMessages) return {};
+    TUTTI_TRY(topo::check(topology_));
+    const uint64_t least = least_deliveries(topology_) * options_.chunks;
+    if (least <= kMaxMessages) return {};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("all_to_all over {} ranks in {} chunks needs {:.2g} messages or more "
+                             "here, as most ranks have no hop to each other and others pass their "
+                             "blocks on; a schedule holds at most {:.2g}, of two steps each. Take "
+                             "fewer ranks or chunks",
+                             p, options_.chunks, static_cast<double>(least),
+                             static_cast<double>(kMaxMessages))};
   }
 
   [[nodiscard]] GreedyWork work() const {

@@ -272,4 +272,12 @@ Network reversed(const Network& network) {
   return back;
 }
 
+uint64_t least_deliveries(const topo::Topology& topology) {
+  const uint64_t p = topology.num_ranks();
+  if (p < 2) return 0;
+  const uint64_t all = p * (p - 1);
+  if (p <= kMaxRanksOfAllPairs) return all;
+  return 2 * all - pairs_of(topology, Reach::kAll).size();
+}
+
 }  // namespace tutti::plan::synth

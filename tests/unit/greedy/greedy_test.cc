@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "plan/packing/pack.h"
+#include "plan/synth/greedy_network.h"
 #include "plan/synth/greedy_plan.h"
 #include "tests/unit/greedy/random_topology.h"
 #include "tests/unit/plan/expect_proved.h"
@@ -204,6 +205,43 @@ TEST(GreedyRefuses, MoreStepsThanAScheduleHoldsBeforeItBegins) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(refused.error().message, HasSubstr("2e+08 steps"));
+}
+
+// In 34 chunks what everyone sends alone would fit; not what is passed on between places of
+// machines.
+TEST(GreedyRefuses, MoreMessagesThanAScheduleHoldsBeforeItLooksForWays) {
+  const topo::Topology rails = machine("rail:dgx-h100*129");
+  const Collective all_to_all{CollectiveKind::kAllToAll, rails.num_ranks()};
+  EXPECT_LE(num_greedy_steps(all_to_all, 34), ir::kMaxSteps);
+  GreedyOptions options = of(1 << 20, 34);
+  bool has_begun = false;
+  options.progress = [&](double) { return !(has_begun = true); };
+  const auto refused = make_greedy(all_to_all, rails, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_FALSE(has_begun);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("needs 6.8e+07 messages or more here"));
+  EXPECT_THAT(refused.error().message, HasSubstr("at most 6.7e+07"));
+}
+
+// Those of the same machine and the same place of the others are one hop away, all others two.
+TEST(GreedyRefuses, ByABoundThatIsWhatRailsNeed) {
+  const topo::Topology rails = machine("rail:dgx-h100*129");
+  const uint64_t p = rails.num_ranks();
+  EXPECT_EQ(least_deliveries(rails), 2 * p * (p - 1) - p * (7 + 128));
+  EXPECT_EQ(least_deliveries(machine("rail:dgx-h100*2")), 16u * 15u);  // small: not looked at
+  for (const char* const name : {"rail:dgx-h100*2", "rail:dgx-h100*5", "torus:4x4"}) {
+    const topo::Topology topology = machine(name);
+    const Collective all_to_all{CollectiveKind::kAllToAll, topology.num_ranks()};
+    const uint64_t all = uint64_t{2} * topology.num_ranks() * (topology.num_ranks() - 1);
+    const uint64_t least = all - network_of(topology, Reach::kAll).value().hops.size();
+    const auto count = count_greedy(all_to_all, topology, of(1 << 20, 1)).value();
+    if (name[0] == 'r') {
+      EXPECT_EQ(count.num_messages, least) << name;
+    } else {
+      EXPECT_GT(count.num_messages, least) << name;
+    }
+  }
 }
 
 TEST(GreedyRefuses, ToGoOnWhenItIsTold) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "sim/binding.h"
+
 namespace tutti::sim {
 namespace {
 
@@ -13,6 +15,10 @@ std::vector<topo::LinkId> links(std::initializer_list<uint32_t> ids) {
   std::vector<topo::LinkId> route;
   for (const uint32_t id : ids) route.emplace_back(id);
   return route;
+}
+
+Flows::Links all_bind(const std::vector<double>& gbps) {
+  return {gbps, std::vector<bool>(gbps.size(), true)};
 }
 
 // Runs the queue until it is empty and returns when each actor's flow was over.
@@ -32,7 +38,7 @@ std::vector<double> run_to_the_end(Flows& flows, EventQueue& queue, uint32_t num
 
 TEST(Flows, AloneGetTheNarrowestLinkOfTheirRoute) {
   EventQueue queue(1);
-  Flows flows({10, 4, 7}, 1, queue);
+  Flows flows(all_bind({10, 4, 7}), 1, queue);
   const auto route = links({0, 1, 2});
   flows.start(0, route, 100, kUnlimited, 0);
   EXPECT_EQ(run_to_the_end(flows, queue, 1), std::vector<double>{25});
@@ -42,7 +48,7 @@ TEST(Flows, AloneGetTheNarrowestLinkOfTheirRoute) {
 
 TEST(Flows, OnOneLinkShareItEquallyAndSpeedUpWhenOneIsOver) {
   EventQueue queue(2);
-  Flows flows({10}, 2, queue);
+  Flows flows(all_bind({10}), 2, queue);
   const auto route = links({0});
   flows.start(0, route, 100, kUnlimited, 0);
   flows.start(1, route, 50, kUnlimited, 0);
@@ -54,7 +60,7 @@ TEST(Flows, OnOneLinkShareItEquallyAndSpeedUpWhenOneIsOver) {
 
 TEST(Flows, TakeWhatANarrowerLinkKeepsOthersFromTaking) {
   EventQueue queue(3);
-  Flows flows({10, 2}, 3, queue);
+  Flows flows(all_bind({10, 2}), 3, queue);
   const auto narrow = links({0, 1});
   const auto wide = links({0});
   flows.start(0, narrow, 20, kUnlimited, 0);  // 2 a ns
@@ -65,7 +71,7 @@ TEST(Flows, TakeWhatANarrowerLinkKeepsOthersFromTaking) {
 
 TEST(Flows, StopAtTheirCapAndLeaveTheRest) {
   EventQueue queue(2);
-  Flows flows({10}, 2, queue);
+  Flows flows(all_bind({10}), 2, queue);
   const auto route = links({0});
   flows.start(0, route, 10, 1, 0);
   flows.start(1, route, 90, kUnlimited, 0);
@@ -74,14 +80,14 @@ TEST(Flows, StopAtTheirCapAndLeaveTheRest) {
 
 TEST(Flows, WithoutLinksMoveAtTheirCap) {
   EventQueue queue(1);
-  Flows flows({}, 1, queue);
+  Flows flows(all_bind({}), 1, queue);
   flows.start(0, {}, 10, 4, 0);
   EXPECT_EQ(run_to_the_end(flows, queue, 1), std::vector<double>{2.5});
 }
 
 TEST(Flows, ThatCrossALinkTwiceTakeItTwice) {
   EventQueue queue(2);
-  Flows flows({9}, 2, queue);
+  Flows flows(all_bind({9}), 2, queue);
   const auto twice = links({0, 0});
   const auto once = links({0});
   flows.start(0, twice, 9, kUnlimited, 0);
@@ -91,7 +97,7 @@ TEST(Flows, ThatCrossALinkTwiceTakeItTwice) {
 
 TEST(Flows, ThatShareNothingDoNotMoveEachOther) {
   EventQueue queue(2);
-  Flows flows({1, 3}, 2, queue);
+  Flows flows(all_bind({1, 3}), 2, queue);
   const auto a = links({0});
   const auto b = links({1});
   flows.start(0, a, 7, kUnlimited, 0);
@@ -201,7 +207,9 @@ std::vector<double> slow_ends(const RandomNetwork& net) {
 std::vector<double> fast_ends(const RandomNetwork& net) {
   const auto num_flows = static_cast<uint32_t>(net.routes.size());
   EventQueue queue(num_flows);
-  Flows flows(net.gbps, num_flows, queue);
+  BindingLinks binding(net.gbps);
+  for (const auto& route : net.routes) binding.add_route(route);
+  Flows flows({net.gbps, binding.find()}, num_flows, queue);
   std::vector<double> ends(num_flows, -1);
   EventQueue starts(num_flows);
   for (uint32_t f = 0; f < num_flows; ++f) starts.set(f, net.starts[f]);

@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
 #include "plan/synth/solver/cbc_log.h"
 #include "plan/synth/solver/child.h"
 #include "plan/synth/solver/highs_log.h"
+#include "plan/synth/solver/watched.h"
 
 namespace tutti::plan::solver {
 namespace {
@@ -194,6 +196,67 @@ TEST(MissingSolver, AProgramThatIsNoSolverIsAnErrorWithItsLastWords) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kIo);
   EXPECT_THAT(answer.error().message, HasSubstr("-timeMode"));
+}
+
+// A solver that does what the lines of shell say, asked for one binary.
+class FakeSolver : public testing::Test {
+ protected:
+  Error error_of(const std::string& lines) {
+    const PrivateFolder folder = PrivateFolder::make().value();
+    const std::string program = folder.file("cbc");
+    EXPECT_TRUE(base::write_file(program, "#!/bin/sh\n" + lines).ok());
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    Milp milp;
+    milp.add_binary();
+    const auto answer = make_cbc(program)->solve(milp, {});
+    EXPECT_FALSE(answer.ok());
+    return answer.error();
+  }
+};
+
+TEST_F(FakeSolver, ThatFailsIsAnErrorWithItsExitCodeAndLastLines) {
+  const Error error = error_of("echo first; echo 'no licence' >&2; exit 3\n");
+  EXPECT_EQ(error.code, ErrorCode::kIo);
+  EXPECT_THAT(error.message, HasSubstr("cbc ended without an answer, after "));
+  EXPECT_THAT(error.message,
+              HasSubstr(" s with exit code 3; its last words:\n  first\n  no licence"));
+}
+
+TEST_F(FakeSolver, ThatCrashesIsAnErrorWithItsSignal) {
+  EXPECT_THAT(error_of("echo deep; kill -SEGV $$\n").message,
+              HasSubstr("by signal 11 (Segmentation fault); its last words:\n  deep"));
+}
+
+TEST_F(FakeSolver, ThatTheSystemKillsIsAnErrorThatSaysWhy) {
+  EXPECT_THAT(error_of("kill -KILL $$\n").message,
+              HasSubstr("by signal 9 (Killed); the system does that when memory is short; it said "
+                        "nothing"));
+}
+
+TEST_F(FakeSolver, ThatWritesNoSolutionIsAnErrorThoughItSaysAllIsWell) {
+  EXPECT_THAT(error_of("echo optimal; exit 0\n").message, HasSubstr("with exit code 0;"));
+}
+
+Watched watched_of(const std::string& lines, const SolveOptions& options) {
+  WatchedProgram program{.name = "fake", .words = {"/bin/sh", "-c", lines}};
+  program.grace_seconds = 0.05;
+  program.read_line = read_cbc_line;
+  return watch(program, options).value();
+}
+
+TEST(WatchedSolver, ThatHasNoTimeLeftSaysSo) {
+  const Watched watched =
+      watched_of("echo busy; trap '' INT; while :; do :; done", {.seconds = 0.3});
+  const std::string message = watched.no_answer("fake").message;
+  EXPECT_THAT(message, HasSubstr("by signal 9 (Killed), having been told to stop when its 0.3 s"));
+  EXPECT_THAT(message, HasSubstr("--solver-seconds; its last words:\n  busy"));
+}
+
+TEST(WatchedSolver, ThatSomebodyStoppedSaysSo) {
+  const Watched watched =
+      watched_of("while :; do :; done", {.seconds = 1000, .stop = [] { return true; }});
+  EXPECT_THAT(watched.no_answer("fake").message,
+              HasSubstr("by signal 2 (Interrupt), having been told to stop; it said nothing"));
 }
 
 TEST(Child, LinesComeOneByOneAndTheLastNeedsNoEnd) {

@@ -204,6 +204,33 @@ TEST(StepsPlan, SaysWhyThereAreNoFewerSteps) {
   EXPECT_THAT(summary(*plan, topology), HasSubstr("none has fewer rounds"));
 }
 
+// It took minutes before searches were cut short.
+TEST(StepsPlan, SaysThatSearchesForManyRanksWereCutShort) {
+  const topo::Topology torus = topo::open("torus:4x4").value();
+  const auto plan =
+      plan_steps({CollectiveKind::kAllGather, 16}, torus, {.bytes = 65536, .chunks = 6});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->num_searches, 3u);
+  EXPECT_EQ(plan->num_cut_short,
+            2u);  // not the one for a single step, whose first attempt is right
+  EXPECT_THAT(summary(*plan, torus), HasSubstr("2 of 3 searches were cut short"));
+  EXPECT_EQ(plan->best.num_steps, 1u);
+}
+
+// With more rounds than another, and yet quicker: the simulator does not know of rounds.
+TEST(StepsPlan, TakesTheFastestOfAllThatSearchesFound) {
+  const topo::Topology torus = topo::open("torus:4x4").value();
+  const auto plan =
+      plan_steps({CollectiveKind::kAllGather, 16}, torus, {.bytes = 65536, .chunks = 1});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  uint32_t num_of_two_steps = 0;
+  for (const StepsTrial& trial : plan->trials) {
+    num_of_two_steps += trial.num_steps == 2 ? 1 : 0;
+    EXPECT_GE(trial.ns, plan->best.ns);
+  }
+  EXPECT_GT(num_of_two_steps, 1u);
+}
+
 TEST(StepsPlan, RefusesWhatItDoesNotServe) {
   const auto gather = plan_steps({CollectiveKind::kGather, 8}, topo::open("dgx-1v").value(), {});
   ASSERT_FALSE(gather.ok());

@@ -141,6 +141,7 @@ class RunningChild {
     pid_ = -1;
     end_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     end_.was_killed = WIFSIGNALED(status);
+    end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     end_.seconds = seconds_since(start_);
     return end_;
   }

@@ -22,6 +22,7 @@ struct ChildOptions {
 
 struct ChildEnd {
   int exit_code = -1;  // meaningless when it was killed
+  int signal = 0;      // that killed it, ours or another
   bool was_interrupted = false;
   bool was_abandoned = false;
   bool was_killed = false;

@@ -29,10 +29,11 @@ struct WatchedProgram {
 
 struct Watched {
   ChildEnd end;
+  double limit_seconds = 0;  // when it was interrupted, unless somebody stopped it before
   Progress progress;
   std::deque<std::string> last_lines;
 
-  // It ended without an answer: kIo, with its last words.
+  // It ended without an answer: kIo, saying how it ended, with its last words.
   [[nodiscard]] Error no_answer(std::string_view name) const;
   // Seconds, whether it was stopped, and the bound that its log told.
   void describe(Solution& solution, const SolveOptions& options) const;

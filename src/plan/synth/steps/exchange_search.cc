@@ -26,12 +26,12 @@ class ExchangeSearch {
         ways_(size_t{network.num_ranks} * network.num_ranks * demand.chunks),
         random_(rounds.size()) {}
 
-  std::optional<std::vector<Move>> run(uint32_t attempts) {
+  std::optional<std::vector<Move>> run(const Attempts& attempts) {
     std::vector<uint32_t> order;
     for (uint32_t b = 0; b < ways_.size(); ++b) {
       if (from(b) != to(b)) order.push_back(b);
     }
-    for (uint32_t turn = 0; turn < attempts; ++turn) {
+    for (uint32_t turn = 0; turn < attempts.most; ++turn) {
       for (size_t i = order.size(); i > 1; --i) {
         std::swap(order[i - 1], order[static_cast<size_t>(random_.below(i))]);
       }
@@ -143,7 +143,7 @@ class ExchangeSearch {
 }  // namespace
 
 std::optional<std::vector<Move>> find_exchange(const StepNetwork& network, const StepDemand& demand,
-                                               const Rounds& rounds, uint32_t attempts) {
+                                               const Rounds& rounds, const Attempts& attempts) {
   return ExchangeSearch(network, demand, rounds).run(attempts);
 }
 

@@ -17,18 +17,35 @@ constexpr uint32_t kNotThere = UINT32_MAX;
 
 class SpreadSearch {
  public:
-  SpreadSearch(const StepNetwork& network, const StepDemand& demand, const Rounds& rounds)
+  SpreadSearch(const StepNetwork& network, const StepDemand& demand, const Rounds& rounds,
+               uint64_t seed)
       : network_(network),
         demand_(demand),
         rounds_(rounds),
         num_chunks_(demand.num_chunks()),
         distance_(network.distances()),
         weight_(size_t{network.num_ranks} * num_chunks_, 0),
-        random_(rounds.size()) {}
+        random_(rounds.size() + seed) {
+    uint32_t least = UINT32_MAX;
+    for (const StepLink& link : network.links) least = std::min(least, link.capacity);
+    for (const StepLink& link : network.links) is_narrow_.push_back(link.capacity == least);
+    for (const StepHop& hop : network.hops) {
+      narrow_.push_back(static_cast<uint32_t>(std::count_if(
+          hop.links.begin(), hop.links.end(), [&](uint32_t link) { return is_narrow_[link]; })));
+    }
+  }
 
-  std::optional<std::vector<Move>> run(uint32_t attempts) {
-    for (uint32_t i = 0; i < attempts; ++i) {
-      if (attempt()) return std::move(moves_);
+  std::optional<std::vector<Move>> run(const Attempts& attempts) {
+    uint32_t fewest = UINT32_MAX;
+    uint32_t in_vain = 0;
+    for (uint32_t i = 0; i < attempts.most && in_vain < attempts.in_vain; ++i) {
+      num_tried_ = 0;
+      const bool is_found = attempt();
+      *attempts.work -= std::min(num_tried_, *attempts.work);
+      if (is_found) return std::move(moves_);
+      if (*attempts.work == 0) break;
+      in_vain = num_lacking_ < fewest ? 0 : in_vain + 1;
+      fewest = std::min(fewest, num_lacking_);
     }
     return std::nullopt;
   }
@@ -102,6 +119,7 @@ class SpreadSearch {
         const uint32_t hop = best_towards(far, chunk, step, reach);
         if (hop == kNotThere) {
           for (const uint32_t r : far) weight_[at(r, chunk)] += 1;
+          num_lacking_ = UINT32_MAX;
           return false;
         }
         take(hop, chunk, step);
@@ -146,6 +164,7 @@ class SpreadSearch {
         wishes.push_back({weight - num_copies_[c] + noise(), h, c});
       }
     }
+    num_tried_ += wishes.size();
     std::sort(wishes.begin(), wishes.end(),
               [](const Wish& a, const Wish& b) { return a.value > b.value; });
     for (const Wish& wish : wishes) {
@@ -158,6 +177,7 @@ class SpreadSearch {
   struct Need {
     uint32_t rank;
     uint32_t chunk;
+    std::vector<uint32_t> hops = {};  // from ranks that have the chunk
     uint32_t hop = kNotThere;
   };
 
@@ -165,30 +185,57 @@ class SpreadSearch {
     needs_.clear();
     for (uint32_t r = 0; r < network_.num_ranks; ++r) {
       for (uint32_t c = 0; c < num_chunks_; ++c) {
-        if (!has(r, c)) needs_.push_back({r, c});
+        if (has(r, c)) continue;
+        needs_.push_back({r, c});
+        for (const uint32_t h : network_.in[r]) {
+          if (has(network_.hops[h].from, c)) needs_.back().hops.push_back(h);
+        }
       }
     }
+    if (takes_too_much()) return false;
     users_.assign(network_.links.size(), {});
-    bool is_whole = true;
+    // Where a search has found no room there is none until another need is served.
+    is_visited_.assign(network_.links.size(), false);
+    num_lacking_ = 0;
     for (uint32_t n = 0; n < needs_.size(); ++n) {
-      is_visited_.assign(network_.links.size(), false);
-      if (serve(n)) continue;
+      if (serve(n)) {
+        is_visited_.assign(network_.links.size(), false);
+        continue;
+      }
       weight_[at(needs_[n].rank, needs_[n].chunk)] += 1;
-      is_whole = false;
+      ++num_lacking_;
     }
-    if (!is_whole) return false;
+    if (num_lacking_ > 0) return false;
     for (const Need& need : needs_) moves_.push_back({need.hop, need.chunk, step});
+    return true;
+  }
+
+  // Of the narrowest links all hops into a need take some: where that is more than there is, none
+  // of them has to be tried. What is far from all who have it is to be brought nearer next time.
+  bool takes_too_much() {
+    uint64_t room = 0;
+    for (size_t l = 0; l < room_.size(); ++l) room += is_narrow_[l] ? room_[l] : 0;
+    uint64_t taken = 0;
+    std::vector<uint32_t> least(needs_.size(), UINT32_MAX);
+    for (size_t n = 0; n < needs_.size(); ++n) {
+      for (const uint32_t h : needs_[n].hops) least[n] = std::min(least[n], narrow_[h]);
+      taken += least[n];
+    }
+    if (taken <= room) return false;
+    num_lacking_ = static_cast<uint32_t>(std::min<uint64_t>(taken - room, kNotThere));
+    for (size_t n = 0; n < needs_.size(); ++n) {
+      weight_[at(needs_[n].rank, needs_[n].chunk)] += least[n] > 1 ? least[n] - 1 : 0;
+    }
     return true;
   }
 
   // A hop for the need, moving others to other hops where links are full.
   bool serve(uint32_t n) {
-    const Need need = needs_[n];
-    for (const uint32_t h : network_.in[need.rank]) {
-      if (has(network_.hops[h].from, need.chunk) && has_room(h)) return assign(n, h);
+    ++num_tried_;
+    for (const uint32_t h : needs_[n].hops) {
+      if (has_room(h)) return assign(n, h);
     }
-    for (const uint32_t h : network_.in[need.rank]) {
-      if (!has(network_.hops[h].from, need.chunk)) continue;
+    for (const uint32_t h : needs_[n].hops) {
       const auto& links = network_.hops[h].links;
       const auto full =
           std::find_if(links.begin(), links.end(), [&](uint32_t link) { return room_[link] == 0; });
@@ -241,6 +288,8 @@ class SpreadSearch {
   std::vector<uint32_t> distance_;
   std::vector<double> weight_;  // by rank and chunk
   synth::GreedyRandom random_;
+  std::vector<bool> is_narrow_;   // links
+  std::vector<uint32_t> narrow_;  // by hop: how many of its links are
   // Of the attempt:
   std::vector<Move> moves_;
   std::vector<uint32_t> arrival_;     // by rank and chunk: before which step it was there
@@ -250,13 +299,15 @@ class SpreadSearch {
   std::vector<Need> needs_;
   std::vector<std::vector<uint32_t>> users_;  // needs by link
   std::vector<bool> is_visited_;              // links, in one search
+  uint64_t num_tried_ = 0;                    // wishes and hops for needs, roughly
+  uint32_t num_lacking_ = 0;                  // needs that were not served
 };
 
 }  // namespace
 
 std::optional<std::vector<Move>> find_spread(const StepNetwork& network, const StepDemand& demand,
-                                             const Rounds& rounds, uint32_t attempts) {
-  return SpreadSearch(network, demand, rounds).run(attempts);
+                                             const Rounds& rounds, const Attempts& attempts) {
+  return SpreadSearch(network, demand, rounds, attempts.seed).run(attempts);
 }
 
 }  // namespace tutti::plan::steps

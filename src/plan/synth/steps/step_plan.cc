@@ -19,19 +19,29 @@ namespace {
 
 struct Limits {
   uint32_t attempts;    // of one search
+  uint32_t in_vain;     // of these, one after the other
+  uint64_t work;        // for one number of steps and chunks
   uint32_t ways;        // to share rounds out, for each number of them
   uint32_t more_steps;  // than the fewest
+  uint32_t more;        // ways to do it in the rounds found, to simulate
   std::span<const uint32_t> chunks;
 };
 constexpr uint32_t kFewChunks[] = {1, 2};
 constexpr uint32_t kManyChunks[] = {1, 2, 3, 4, 6};
 
+constexpr uint32_t kFewWays = 3;  // once the work is done
+constexpr uint32_t kFewMore = 6;
+constexpr uint32_t kAttemptsAtMore = 20;
+constexpr uint64_t kSeedApart = 1000;
+constexpr uint64_t kNoLimit = UINT64_MAX;
+
 // Up to so many ranks a search takes a millisecond.
 constexpr uint32_t kFewRanks = 8;
 
 Limits limits_of(Effort effort, uint32_t num_ranks) {
-  if (effort == Effort::kLow) return {8, 2, 1, kFewChunks};
-  return {100, num_ranks <= kFewRanks ? 100u : 12u, 2, kManyChunks};
+  if (effort == Effort::kLow) return {8, 8, kNoLimit, 2, 1, 0, kFewChunks};
+  if (num_ranks <= kFewRanks) return {100, 100, kNoLimit, 100, 2, 0, kManyChunks};
+  return {100, 10, 2'500'000, 12, 2, 40, kManyChunks};
 }
 
 // A schedule that sends everything to everyone one by one has no more rounds than this.
@@ -94,17 +104,47 @@ class StepsPlanner {
 
   Status try_steps(uint32_t steps, uint32_t chunks) {
     const StepDemand demand = demand_of(collective_, chunks);
-    if (is_reversed()) {
-      StepsFound found = find_in_steps(back_, demand, steps, options_.effort);
-      return judge({Shape::kBack, chunks, steps, {}, std::move(found.moves)}, {&found, 1});
+    const bool goes_both = collective_.kind == CollectiveKind::kAllReduce;
+    StepsFound forth;
+    StepsFound back;
+    if (!is_reversed()) forth = find(network_, demand, steps);
+    if (is_reversed() || goes_both) back = find(back_, demand, steps);
+    while (true) {
+      TUTTI_TRY(judge_all({chunks, steps}, forth, back));
+      if (forth.others.empty() && back.others.empty()) return {};
+      take_other(forth);
+      take_other(back);
     }
-    StepsFound forth = find_in_steps(network_, demand, steps, options_.effort);
+  }
+
+  struct Size {
+    uint32_t chunks;
+    uint32_t num_steps;
+  };
+
+  StepsFound find(const StepNetwork& network, const StepDemand& demand, uint32_t steps) {
+    StepsFound found = find_in_steps(network, demand, steps, options_.effort);
+    ++plan_.num_searches;
+    plan_.num_cut_short += found.is_cut_short ? 1 : 0;
+    return found;
+  }
+
+  static void take_other(StepsFound& found) {
+    if (found.others.empty()) return;
+    found.num_rounds = found.others.back().num_rounds;
+    found.moves = std::move(found.others.back().moves);
+    found.others.pop_back();
+  }
+
+  Status judge_all(Size size, const StepsFound& forth, const StepsFound& back) {
+    const auto [chunks, steps] = size;
+    if (is_reversed()) return judge({Shape::kBack, chunks, steps, {}, back.moves}, {&back, 1});
     if (collective_.kind != CollectiveKind::kAllReduce) {
-      return judge({Shape::kDirect, chunks, steps, std::move(forth.moves), {}}, {&forth, 1});
+      return judge({Shape::kDirect, chunks, steps, forth.moves, {}}, {&forth, 1});
     }
-    StepsFound found[] = {std::move(forth), find_in_steps(back_, demand, steps, options_.effort)};
-    TUTTI_TRY(judge({Shape::kAtOnce, chunks, steps, found[0].moves, {}}, {found, 1}));
-    return judge({Shape::kTwice, chunks, 2 * steps, found[0].moves, found[1].moves}, found);
+    TUTTI_TRY(judge({Shape::kAtOnce, chunks, steps, forth.moves, {}}, {&forth, 1}));
+    const StepsFound found[] = {forth, back};
+    return judge({Shape::kTwice, chunks, 2 * steps, forth.moves, back.moves}, found);
   }
 
   // Simulates what was found, and keeps it if it is the best.
@@ -187,6 +227,10 @@ std::string summary(const StepsPlan& plan, const topo::Topology& topology) {
               ? "In so many steps and chunks none has fewer rounds"
               : fmt::format("In so many steps and chunks {} at least are needed",
                             count(best.least_rounds, "round"));
+  if (plan.num_cut_short > 0) {
+    text += fmt::format(". {} of {} searches were cut short; longer ones may find fewer rounds",
+                        plan.num_cut_short, plan.num_searches);
+  }
   return text;
 }
 
@@ -194,18 +238,23 @@ StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand, u
                          Effort effort) {
   const Limits limits = limits_of(effort, network.num_ranks);
   StepsFound found;
+  uint64_t work = limits.work;
+  Attempts attempts{limits.attempts, limits.in_vain, &work};
+  Rounds enough;
   const uint32_t most = most_rounds(network, demand, num_steps);
   found.least_rounds = least_rounds(network, demand, num_steps, most);
   const auto search = [&](uint32_t total) {
     uint32_t num_tried = 0;
     for (const Rounds& rounds : ways_to_share(num_steps, total)) {
-      if (num_tried == limits.ways) break;
+      if (num_tried == (work > 0 ? limits.ways : std::min(limits.ways, kFewWays))) break;
       if (!may_suffice(network, demand, rounds)) continue;
       ++num_tried;
-      auto moves = find_moves(network, demand, rounds, limits.attempts);
+      auto moves = find_moves(network, demand, rounds, attempts);
       if (!moves) continue;
+      if (found.num_rounds != 0) found.others.push_back({found.num_rounds, std::move(found.moves)});
       found.moves = *std::move(moves);
       found.num_rounds = total;
+      enough = rounds;
       return true;
     }
     return false;
@@ -220,6 +269,17 @@ StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand, u
   while (found.num_rounds > lacking + 1) {
     const uint32_t middle = lacking + (found.num_rounds - lacking) / 2;
     if (!search(middle)) lacking = middle;
+  }
+  found.is_cut_short = work == 0;
+  // Equally many rounds are not equally fast: a few more of the same, and more where that is little
+  // work.
+  attempts.most = kAttemptsAtMore;
+  for (uint32_t seed = 1; seed <= limits.more; ++seed) {
+    const bool is_over = work == 0 && seed > kFewMore;
+    if (is_over || demand.kind == StepDemand::Kind::kExchange || found.num_rounds == 0) break;
+    attempts.seed = seed * kSeedApart;
+    auto moves = find_moves(network, demand, enough, attempts);
+    if (moves) found.others.push_back({found.num_rounds, *std::move(moves)});
   }
   return found;
 }

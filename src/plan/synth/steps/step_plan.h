@@ -20,7 +20,7 @@ namespace tutti::plan::steps {
 
 enum class Effort : uint8_t {
   kLow,   // a moment, to compare with other algorithms
-  kFull,  // seconds; half a minute and more for 16 ranks of a torus
+  kFull,  // seconds
 };
 
 struct StepsOptions {
@@ -45,6 +45,8 @@ struct StepsPlan {
   StepsTrial best;
   FarthestPair farthest;  // why there are no fewer steps
   std::vector<StepsTrial> trials;
+  uint32_t num_searches = 0;
+  uint32_t num_cut_short = 0;  // of these: had not tried all when their work was done
 };
 
 // The topology has as many ranks as the collective. kUnsupported for a collective that is not
@@ -58,9 +60,15 @@ struct StepsPlan {
 
 // What a search for so many steps came to.
 struct StepsFound {
+  struct Way {
+    uint32_t num_rounds = 0;
+    std::vector<Move> moves;
+  };
   std::vector<Move> moves;    // empty: none found
   uint32_t num_rounds = 0;    // of the moves
   uint32_t least_rounds = 0;  // proved
+  std::vector<Way> others;    // found on the way to these; more rounds, and maybe faster
+  bool is_cut_short = false;  // more attempts were allowed than its work was enough for
 };
 // Tries the fewest rounds that may suffice first, then more.
 [[nodiscard]] StepsFound find_in_steps(const StepNetwork& network, const StepDemand& demand,

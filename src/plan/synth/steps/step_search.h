@@ -18,19 +18,28 @@ struct Move {
   uint32_t step = 0;   // from 0 on
 };
 
-// Moves by step. `attempts`: how often it begins anew, each time with what went wrong in mind.
+// How often a search begins anew, each time with what went wrong in mind.
+struct Attempts {
+  uint32_t most = 0;
+  uint32_t in_vain = 0;      // one after the other that came no nearer; then it gives up
+  uint64_t* work = nullptr;  // what may still be tried, counted down; at 0 one attempt is all
+  uint64_t seed = 0;
+};
+
+// Moves by step.
 [[nodiscard]] std::optional<std::vector<Move>> find_spread(const StepNetwork& network,
                                                            const StepDemand& demand,
-                                                           const Rounds& rounds, uint32_t attempts);
+                                                           const Rounds& rounds,
+                                                           const Attempts& attempts);
 [[nodiscard]] std::optional<std::vector<Move>> find_exchange(const StepNetwork& network,
                                                              const StepDemand& demand,
                                                              const Rounds& rounds,
-                                                             uint32_t attempts);
+                                                             const Attempts& attempts);
 
 [[nodiscard]] inline std::optional<std::vector<Move>> find_moves(const StepNetwork& network,
                                                                  const StepDemand& demand,
                                                                  const Rounds& rounds,
-                                                                 uint32_t attempts) {
+                                                                 const Attempts& attempts) {
   return demand.kind == StepDemand::Kind::kSpread
              ? find_spread(network, demand, rounds, attempts)
              : find_exchange(network, demand, rounds, attempts);
