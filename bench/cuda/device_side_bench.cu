@@ -92,10 +92,16 @@ class Rank {
         mutex_(mutex),
         found_(found),
         num_ranks_(gpu_.num_ranks()) {
-    TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     TUTTI_CUDA_CHECK(cudaMalloc(&input_, kElems * sizeof(float)));
     TUTTI_CUDA_CHECK(cudaMalloc(&output_, kElems * sizeof(float)));
     TUTTI_CUDA_CHECK(cudaMalloc(&timings_, sizeof(Timings)));
+    {
+      // Used once, by one thread at a time: else the driver may let streams of two ranks wait for
+      // each other (docs/design/gpu.md).
+      const std::lock_guard lock(mutex_);
+      TUTTI_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+      TUTTI_CUDA_CHECK(cudaMemsetAsync(timings_, 0, sizeof(Timings), stream_));
+    }
     const float mine = static_cast<float>(gpu_.rank() + 1);
     const std::vector<float> values(kElems, mine);
     TUTTI_CUDA_CHECK(

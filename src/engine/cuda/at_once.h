@@ -163,10 +163,11 @@ class AtOnceRun {
     }
     return true;
   }
-  // Who has something else to do waits less.
+  // Who has something else to do, and has just waited in vain, waits less: ranks may call in
+  // different orders.
   [[nodiscard]] TUTTI_BOTH bool is_late(uint64_t waited_ns) const {
     if (waited_ns <= desk_.limit_ns / 16) return false;
-    return waited_ns > desk_.limit_ns || has_other_calls();
+    return waited_ns > desk_.limit_ns || (own_.num_vain_at_once != 0 && has_other_calls());
   }
   // What is behind it in its stream cannot begin before it is over.
   [[nodiscard]] TUTTI_BOTH bool has_other_calls() const {
