@@ -89,7 +89,7 @@ class Finder {
   std::unordered_map<uint64_t, size_t> index_;       // into the operations, by id
 };
 
-// A daemon goes within some 10 ms unless operations are under way; boards come once a second.
+// A daemon goes within some 50 ms unless operations are under way; boards come once a second.
 constexpr uint64_t kSurelyUnderWayNs = 500'000'000;
 
 void find_prepared(Findings& findings) {

@@ -76,7 +76,7 @@ struct Presence {
   uint64_t linger_ns = 200'000;  // with nothing under way
   // At most, so that whoever waits for the whole device goes on; unless a stream waits for the
   // daemon, since then it waits for that stream.
-  uint64_t stay_ns = 10'000'000;
+  uint64_t stay_ns = 50'000'000;
   // Workers take whole multiprocessors: without work they go sooner.
   uint64_t workers_linger_ns = 100'000;
   // So long the leader waits for workers before it does their work: who launches them may himself

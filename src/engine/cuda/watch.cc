@@ -10,7 +10,7 @@
 namespace tutti::engine::cuda {
 namespace {
 
-// A daemon stays for 10 ms; one that is away is missed for so long at most.
+// A daemon stays for 50 ms; one that is away is missed for so long at most.
 constexpr auto kBetweenLooks = std::chrono::microseconds(50);
 // When nothing is under way it goes on looking for a while: to wake it takes whoever adds an
 // operation microseconds.
