@@ -45,10 +45,11 @@ Status check_gpu(const Settings& s) {
                     to_string(s.pattern)));
   }
   if (needs_two && s.num_streams == 0 && safe_streams(s) < 2) {
-    return refuse(fmt::format("--pattern {} needs two streams a rank, and {} threads share the "
-                              "connections of one process to the GPU, which are too few for that; "
-                              "leave out --threads, or take -n 7 or fewer",
-                              to_string(s.pattern), s.num_ranks));
+    return refuse(
+        fmt::format("--pattern {} needs two streams a rank, and {} threads share the "
+                    "connections of one process to the GPU, which are too few for that; "
+                    "leave out --threads, or take -n 7 or fewer",
+                    to_string(s.pattern), s.num_ranks));
   }
   return {};
 }

@@ -146,7 +146,7 @@ class AtOnceRun {
   // Whether all others have said the same.
   [[nodiscard]] TUTTI_BOTH bool hear() const {
     uint32_t worst = kMissing;
-    wait_until([&] {
+    comes_true([&] {
       worst = lanes_.most(num_members(), [this](uint32_t m) { return uint32_t{look(m)}; });
       return worst != kMissing;
     });
@@ -154,7 +154,7 @@ class AtOnceRun {
   }
   // Gives up when it has been long enough.
   template <class F>
-  TUTTI_BOTH bool wait_until(F is_so) const {
+  TUTTI_BOTH bool comes_true(F is_so) const {
     const uint64_t begin = lanes_.now_ns();
     // Liveness: it ends with the time.
     while (!is_so()) {
@@ -201,7 +201,7 @@ class AtOnceRun {
     }
     passes.move();
     lanes_.mark(Stage::kRun);
-    if (!wait_until([&] { return passes.is_told(); })) return AtOnce::kMoved;
+    if (!comes_true([&] { return passes.is_told(); })) return AtOnce::kMoved;
     if (issued().signature.op == static_cast<uint8_t>(Op::kAvg)) passes.divide();
     passes.clean();
     return AtOnce::kDone;

@@ -82,15 +82,21 @@ ProgramStep output_step(const BoundProgram& program, std::vector<Piece>& pieces)
 }
 
 // If the operation is to be run so: by one block, or by several, each of which then moves its part
-// without looking at anything else meanwhile.
-std::optional<Passes> passes_for(const FusedProgram& fused, const DeviceProgram& tables) {
-  if (fused.is_inline) return std::nullopt;
+// without looking at anything else meanwhile. Else nothing.
+Passes add_passes(const FusedProgram& fused, DeviceProgram& tables) {
+  if (fused.is_inline) return {};
   std::optional<Passes> passes = passes_of(fused);
-  if (!passes || tables.num_parts == 1) return passes;
-  const uint32_t num_words = num_record_words(static_cast<uint32_t>(passes->places.size()),
-                                              static_cast<uint32_t>(passes->notices.size()));
-  const bool fits = num_words <= kMostRecordWords && tables.part_bytes <= kTileBytes;
-  return fits ? std::move(passes) : std::nullopt;
+  if (!passes) return {};
+  const auto num_places = static_cast<uint32_t>(passes->places.size());
+  const auto num_notices = static_cast<uint32_t>(passes->notices.size());
+  const bool fits = num_record_words(num_places, num_notices) <= kMostRecordWords &&
+                    tables.part_bytes <= kTileBytes;
+  if (tables.num_parts > 1 && !fits) return {};
+  tables.is_passed = 1;
+  tables.num_passes = static_cast<uint32_t>(passes->passes.size());
+  tables.num_places = num_places;
+  tables.num_notices = num_notices;
+  return *std::move(passes);
 }
 
 }  // namespace
@@ -138,15 +144,11 @@ Result<LoadedProgram> LoadedProgram::load(ProgramMemory& memory, const FusedProg
   tables.num_sums = sums ? static_cast<uint32_t>(sums->sums.size()) : 0;
   const uint64_t sums_at = image.add(sums ? sums->sums : std::vector<Sum>());
   const uint64_t sum_sources_at = image.add(sums ? sums->sources : std::vector<SumSource>());
-  const std::optional<Passes> passes = passes_for(fused, tables);
-  tables.is_passed = passes ? 1 : 0;
-  tables.num_passes = passes ? static_cast<uint32_t>(passes->passes.size()) : 0;
-  tables.num_places = passes ? static_cast<uint32_t>(passes->places.size()) : 0;
-  tables.num_notices = passes ? static_cast<uint32_t>(passes->notices.size()) : 0;
-  const uint64_t passes_at = image.add(passes ? passes->passes : std::vector<Pass>());
-  const uint64_t places_at = image.add(passes ? passes->places : std::vector<PassPlace>());
-  const uint64_t notices_at = image.add(passes ? passes->notices : std::vector<Notice>());
-  const uint64_t awaited_at = image.add(passes ? passes->awaited : std::vector<uint32_t>());
+  const Passes passes = add_passes(fused, tables);
+  const uint64_t passes_at = image.add(passes.passes);
+  const uint64_t places_at = image.add(passes.places);
+  const uint64_t notices_at = image.add(passes.notices);
+  const uint64_t awaited_at = image.add(passes.awaited);
   const uint64_t members_at = image.add(std::vector<uint32_t>(members.begin(), members.end()));
   const uint64_t peers_at = image.add(peers);
   tables.image_bytes = static_cast<uint32_t>(rounded_up(image.bytes().size(), 16));

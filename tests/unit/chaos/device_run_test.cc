@@ -66,7 +66,8 @@ TEST(DeviceChaos, LatinSquareOfEightRanksIsRight) {
                   .num_collectives = 16,
                   .rounds = 1,
                   .pattern = Pattern::kLatin,
-                  .threads = true});
+                  .threads = true,
+                  .num_streams = 2});
 }
 
 TEST(DeviceChaos, TwoCommunicatorsInOppositeOrdersAreRight) {

@@ -192,10 +192,12 @@ TEST(Passes, WhoHasMovedAndIsNotAnsweredMovesNothingAgain) {
     std::memcpy(request.output, request.input, kElems * sizeof(int64_t));
     request.input = request.output;
     tickets.push_back(calls.submit(r, request));
-    // Whoever is alone gives up; the last one finds the letters of all.
-    while (calls.daemon(r).state()->leader.neighbours[(r + 1) % kRanks].num_written == 0) {
-      std::this_thread::yield();
-    }
+    // Whoever is alone gives up; the last one finds the letters of all. Where each looks for those
+    // of this rank:
+    const engine::cuda::Front& front = *calls.daemon((r + 1) % kRanks).front();
+    const engine::cuda::Unit* const letter = front.doors[r].letters;
+    // Liveness: the daemon was launched, and writes to all members at once.
+    while (engine::cuda::load_unit(letter).words[3] != 1) std::this_thread::yield();
     calls.daemon(r).leave();
   }
   const auto& last = calls.daemon(kRanks - 1).state()->leader;
