@@ -145,10 +145,13 @@ TEST(Passes, WorkersPassOverWhatTheirLeaderHasWrittenDown) {
   constexpr size_t kCalls = kSanitized ? 6 : 20;
   constexpr uint32_t kRanks = 3;
   for (const Op op : {Op::kSum, Op::kAvg, Op::kPremulSum}) {
+    // Workers that are called come, and stay, on whatever machine.
+    constexpr uint64_t kLong = 60'000'000'000;
     DaemonOptions options = kPatient;
     options.num_workers = 3;
-    options.presence.workers_linger_ns = options.presence.linger_ns = options.presence.stay_ns =
-        60'000'000'000;
+    options.presence.linger_ns = options.presence.stay_ns = kLong;
+    options.presence.workers_linger_ns = options.presence.patience_ns = kLong;
+    options.presence.standstill_ns = kLong;
     Calls calls(kRanks, 150'001, kCalls, options, "pull");
     std::vector<std::thread> threads;
     for (uint32_t r = 0; r < kRanks; ++r) {
