@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -10,7 +11,10 @@
 namespace tutti::base {
 namespace {
 
-std::string temporary(const char* name) { return testing::TempDir() + name; }
+// Presets are tested at the same time.
+std::string temporary(const char* name) {
+  return testing::TempDir() + name + std::to_string(getpid());
+}
 
 TEST(File, ReadsBackWhatItWrote) {
   const std::string path = temporary("tutti_file_test");

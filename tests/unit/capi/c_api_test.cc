@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tutti.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -246,7 +247,7 @@ TEST(CApi, SaysWhatIsWrongWithAnAllocation) {
 }
 
 TEST(CApi, FollowsAScheduleFromAFile) {
-  const std::string path = testing::TempDir() + "c_api_ring.json";
+  const std::string path = testing::TempDir() + "c_api_ring" + std::to_string(getpid()) + ".json";
   const tutti::Collective all_reduce{tutti::CollectiveKind::kAllReduce, 3};
   std::ofstream(path) << tutti::Schedule::plan(all_reduce, "ring").value().to_json();
   on_ranks(3, [&](tutti_comm* comm) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
@@ -167,7 +168,7 @@ TEST(Boards, SaySinceWhenADaemonIsThere) {
 }
 
 TEST(FlightRecorder, LeavesAFileWhenAnOperationFails) {
-  const std::string folder = testing::TempDir() + "tutti_flight_test";
+  const std::string folder = testing::TempDir() + "tutti_flight_test" + std::to_string(getpid());
   const Variable there("TUTTI_FLIGHT_RECORDER", folder.c_str());
   Ranks ranks(2);
   std::vector<float> data(10);

@@ -3,6 +3,7 @@
 // on all members before anything moves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -226,7 +227,8 @@ TEST(WithSchedule, SizesThatDifferAreADifferenceToo) {
 }
 
 TEST(WithSchedule, AFileThatOneCannotReadIsAnErrorOfAll) {
-  const std::string path = testing::TempDir() + "/with_schedule_chain.json";
+  const std::string path =
+      testing::TempDir() + "/with_schedule_chain" + std::to_string(getpid()) + ".json";
   ASSERT_TRUE(base::write_file(path, chain(3, 2).schedule().to_json()).ok());
   const Error error = error_of_all(3, [&](Communicator& comm) {
     return comm.with_schedule(comm.rank() == 2 ? path + ".missing" : path);
@@ -242,7 +244,8 @@ TEST(WithSchedule, AFileThatOneCannotReadIsAnErrorOfAll) {
 TEST(WithSchedule, AFileThatIsNotProvedIsRefusedWithTheStep) {
   ir::Schedule wrong = chain(3, 1).schedule().data();
   wrong.ranks[2].lanes.clear();
-  const std::string path = testing::TempDir() + "/with_schedule_wrong.json";
+  const std::string path =
+      testing::TempDir() + "/with_schedule_wrong" + std::to_string(getpid()) + ".json";
   ASSERT_TRUE(base::write_file(path, ir::to_text(wrong)).ok());
   const Error error = error_of_all(3, [&](Communicator& comm) { return comm.with_schedule(path); });
   EXPECT_NE(error.code, ErrorCode::kInvalidArgument);
