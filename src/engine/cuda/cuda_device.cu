@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -169,12 +168,16 @@ Status CudaDevice::expect_daemon(uint32_t daemon) {
   int lowest = 0;
   int highest = 0;
   TUTTI_TRY(checked(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "using the GPU"));
-  const std::lock_guard lock(mutex_);
-  if (streams_.size() < 2 * daemon + 2) streams_.resize(2 * daemon + 2, nullptr);
-  for (cudaStream_t& stream : std::span(streams_).subspan(2 * daemon, 2)) {
-    if (stream != nullptr) continue;
+  for (const uint32_t row : {2 * daemon, 2 * daemon + 1}) {
+    if (stream_of(row) != nullptr) continue;
+    cudaStream_t stream = nullptr;
     TUTTI_TRY(checked(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
                       "making a stream"));
+    {
+      const std::lock_guard lock(streams_mutex_);
+      if (streams_.size() <= row) streams_.resize(row + 1, nullptr);
+      streams_[row] = stream;
+    }
     const std::lock_guard first_use(g_first_uses);
     TUTTI_TRY(checked(launch_daemon(nullptr, {}, num_threads_, stream), "launching a daemon"));
   }
@@ -182,8 +185,8 @@ Status CudaDevice::expect_daemon(uint32_t daemon) {
 }
 
 cudaStream_t CudaDevice::stream_of(uint32_t row) {
-  const std::lock_guard lock(mutex_);
-  return streams_[row];
+  const std::lock_guard lock(streams_mutex_);
+  return row < streams_.size() ? streams_[row] : nullptr;
 }
 
 Status CudaDevice::launch(DaemonState* state, uint32_t daemon, const Launch& launch) {

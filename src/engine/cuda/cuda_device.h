@@ -64,6 +64,7 @@ class CudaDevice : public Device {
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
   Result<std::byte*> take(Slabs& from, uint64_t bytes);
   Result<std::byte*> make_slab(bool is_shared, uint64_t bytes);
+  // Null: it was not made. Launches wait for nothing here.
   [[nodiscard]] cudaStream_t stream_of(uint32_t row);
 
   int ordinal_;
@@ -72,6 +73,7 @@ class CudaDevice : public Device {
   std::mutex mutex_;
   Slabs memory_{false, {}};
   Slabs shared_{true, {}};
+  std::mutex streams_mutex_;  // held for a look: who holds the other may wait for the driver
   std::vector<cudaStream_t> streams_;  // of each daemon's leader and of its workers
   uint32_t num_threads_ = 0;           // of a daemon's block
   uint32_t* settled_ = nullptr;        // a word that streams write when they are settled
