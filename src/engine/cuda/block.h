@@ -240,10 +240,16 @@ class Block {
     Closing& closing = closing_of(home, program);
     // Acquires what parts that have ended have told.
     if (fetch_add(&closing.parts_left, UINT32_MAX) != 1) return;
-    const bool is_late = load_relaxed(&closing.num_late) != 0;
-    const Outcome outcome = is_late ? Outcome::kDeadline : Outcome::kDone;
-    complete(state_, home, outcome, 0, is_late ? &closing.stall : nullptr);
+    tell_over(home, closing, load_relaxed(&closing.num_late) != 0, 0);
     fetch_add(&state_.num_over, 1);
+  }
+  // By the last part of an operation: others may have been given up.
+  TUTTI_BOTH void tell_over(const Context& context, const Closing& closing, bool is_late,
+                            uint32_t switches) {
+    const Outcome outcome = is_aborted(context) ? Outcome::kAborted
+                            : is_late           ? Outcome::kDeadline
+                                                : Outcome::kDone;
+    complete(state_, context, outcome, switches, is_late ? &closing.stall : nullptr);
   }
 
   // Whether all of the part is done.
@@ -285,10 +291,7 @@ class Block {
     const bool is_last = !is_wide || fetch_add(&closing.parts_left, UINT32_MAX) == 1;
     if (is_last) {
       const bool is_late = is_wide ? load_relaxed(&closing.num_late) != 0 : part.is_late != 0;
-      const Outcome outcome = is_aborted(context) ? Outcome::kAborted
-                              : is_late           ? Outcome::kDeadline
-                                                  : Outcome::kDone;
-      complete(state_, context, outcome, part.switches, is_late ? &closing.stall : nullptr);
+      tell_over(context, closing, is_late, part.switches);
       if (is_wide) fetch_add(&state_.num_over, 1);
     }
     if (DeskSlot* const slot = desk_.slot_of(context)) slot->is_used = 0;
